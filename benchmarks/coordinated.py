@@ -24,6 +24,7 @@ from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.terms.expressions import And, Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count
+from adyton.monitors.pmw.run import PrivateMwPlan
 from adyton.planning.coordinated.linear_query import BoxQuery
 from adyton.planning.coordinated.range_workload import IdentityQueries, Ranges
 from adyton.planning.coordinated.strategies import components, identity
@@ -32,7 +33,6 @@ from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price
 from adyton.query.nodes import Query
 from adyton.query.request import Request
-from adyton.streams.weights.run import PmwPlan
 from adyton.study import Study
 from adyton.textbook.matrix import GaussianMatrix
 
@@ -200,9 +200,9 @@ def private_mw() -> list[dict[str, object]]:
     random = np.random.default_rng()
     histogram, queries = people(random), conjunctions(random)
     exact = np.array([int(q.numerator(histogram)) for q in queries])
-    stream = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
-    spread = float(stream.sparse.threshold_scale) + float(stream.sparse.query_scale)
-    plan = PmwPlan(histogram.size, UNITS, stream, threshold=round(5 * spread), gap=2 * spread / UNITS)
+    machine = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
+    spread = float(machine.sparse.threshold_scale) + float(machine.sparse.query_scale)
+    plan = PrivateMwPlan(histogram.size, UNITS, machine, threshold=round(5 * spread), gap=2 * spread / UNITS)
     start = time.perf_counter()
     run, answers = plan.start(BITS), []
     for query, value in zip(queries, exact.tolist(), strict=True):
@@ -231,7 +231,7 @@ def private_mw() -> list[dict[str, object]]:
     ]
 
 
-def weights() -> list[dict[str, object]]:
+def pmw() -> list[dict[str, object]]:
     """The same through a curator: opened, charged, fed one query after the other, kept in its ledger."""
     random = np.random.default_rng()
     values = tuple("123456789")  # and none: ten classes of each of six columns
@@ -244,8 +244,8 @@ def weights() -> list[dict[str, object]]:
     limit = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
     truth, answers = np.empty(QUERIES), np.empty(QUERIES)
     with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit), data=people) as curator:
-        preview = curator.preview_weights(list(columns), queries=QUERIES, share=1)
-        opened = curator.open_weights(list(columns), queries=QUERIES, share=1)
+        preview = curator.preview_pmw(list(columns), queries=QUERIES, share=1)
+        opened = curator.open_pmw(list(columns), queries=QUERIES, share=1)
         start = time.perf_counter()
         for place in range(QUERIES):
             chosen = {
@@ -262,7 +262,7 @@ def weights() -> list[dict[str, object]]:
     def off(answer: np.ndarray) -> float:
         return float(np.sqrt(np.mean((np.clip(answer, 0, 1) - truth) ** 2)))
 
-    title = f"weights, {QUERIES:,} queries, {preview.cells:,} cells, {UNITS:,} units, (1, 1e-6)"
+    title = f"pmw, {QUERIES:,} queries, {preview.cells:,} cells, {UNITS:,} units, (1, 1e-6)"
     return [
         row(f"{title}: error", off(answers), off(loud), "rmse", "independent Gaussian noise"),
         row(f"{title}: error as planned", preview.error, preview.independent, "rmse", "independent, planned"),
@@ -272,7 +272,7 @@ def weights() -> list[dict[str, object]]:
 
 
 def run() -> list[dict[str, object]]:
-    return asked() + ranges() + private_mw() + weights()
+    return asked() + ranges() + private_mw() + pmw()
 
 
 if __name__ == "__main__":

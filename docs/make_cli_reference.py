@@ -34,7 +34,7 @@ terminal allows, or as `COLUMNS` says. A whole number may be written 100000, 100
 queries that are understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What
 the other commands are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
 [audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
-[stream](streams.md), [suggest-bounds](../how-to/bounds.md),
+[monitor](monitors.md), [suggest-bounds](../how-to/bounds.md),
 [synthesize](../how-to/make-a-synthetic-table.md), [mock](../how-to/try-queries.md),
 [derive](../how-to/many-queries-at-once.md),
 [reserve](../how-to/keep-a-reserve.md).

@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "adyton"
 PAGES = ROOT / "docs" / "theorems"
 INDEX = ROOT / "docs" / "theorems.md"
 
-# Rooms and files that put theorems to answers, previews, statements, streams and scores.
+# Rooms and files that put theorems to answers, previews, statements, monitors and scores.
 CERTIFYING = (
     "kernel/accounting/rules.py",
     "accounting/odometer.py",
@@ -28,7 +28,7 @@ CERTIFYING = (
     "kernel/special/mechanisms/sparse/",
     "planning/",
     "population/",
-    "streams/",
+    "monitors/",
     "validity/last_look/",
 )
 # Rooms on no answer's path.
@@ -53,8 +53,8 @@ begins. `python docs/theorem_index.py` writes this list.
 
 ## What an answer may cite
 
-The ids in the certificate of an answer, a preview, a statement, a stream or a score of a holdout; `--verbose`
-and `--json` show them.
+The ids in the certificate of an answer, a preview, a statement, a monitor or a score of a holdout;
+`--verbose` and `--json` show them.
 
 {cited}
 

@@ -1,7 +1,7 @@
 """An hour in the life of a study, in a few seconds:  make demo
 
 A made-up table of 100,000 people, a handful of queries, each chosen in the light of the last answer, a
-repeat that is free, a refusal, and the books.  Then an analyst who adapts inside a planned study, and two
+repeat that is free, a refusal, and the ledger.  Then an analyst who adapts inside a planned study, and two
 intervals of which one is fooled.  Everything happens in a temporary directory.
 """
 
@@ -116,7 +116,7 @@ def main() -> None:
         study = prepare(Path(folder))
         with adyton.open(study) as curator:
             explore(curator)
-            books(curator)
+            ledger(curator)
         with adyton.open(prepare_coins(Path(folder))) as curator:
             adapt(curator)
     say("That was all. The study, its table and its ledger lived in a temporary directory and are gone.")
@@ -186,8 +186,8 @@ def refused(curator: adyton.Curator) -> None:
         raise AssertionError("a query that costs more than is left must be refused")
 
 
-def books(curator: adyton.Curator) -> None:
-    step("7. The books")
+def ledger(curator: adyton.Curator) -> None:
+    step("7. The ledger")
     show.print(curator.receipts())
     show.print(curator.statement())
     found = curator.verify()

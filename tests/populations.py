@@ -32,7 +32,7 @@ def standing_of(
 
 
 def undescribed(study: Study) -> Study:
-    """Without descriptions of queries, as where another study of a shared book was asked first."""
+    """Without descriptions of queries, as where another study of a shared budget was asked first."""
     return study.after_its_first_receipt(amended=False, described=False)
 
 

@@ -20,7 +20,7 @@ APART.set_forkserver_preload(
     [
         "adyton.curator.opening",
         "adyton.engines.duckdb",
-        "adyton.ledgers.book",
+        "adyton.ledgers.shared_budget",
         "adyton.query.sql.read",
         "adyton.transports.cli.app",
         "adyton.transports.http.app",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adyton.kernel.ledger import MemoryLedger, Receipt, SqliteLedger
     from adyton.kernel.privacy import Guarantee, PrivacyUnit
     from adyton.kernel.schema import Table
-    from adyton.ledgers.book import Book
+    from adyton.ledgers.shared_budget import SharedBudget
     from adyton.query import queries
     from adyton.query.queries import (
         count,
@@ -62,7 +62,7 @@ _PLACES = {
     ),
     "holdout": ("Holdout", "Leaderboard"),
     "kernel.ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
-    "ledgers.book": ("Book",),
+    "ledgers.shared_budget": ("SharedBudget",),
     "kernel.privacy": ("Guarantee", "PrivacyUnit"),
     "query.queries": (
         "count",
@@ -97,7 +97,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Answer",
-    "Book",
     "BudgetRefused",
     "Certificate",
     "Curator",
@@ -116,6 +115,7 @@ __all__ = [
     "PrivacyUnit",
     "Receipt",
     "ScoresRefused",
+    "SharedBudget",
     "SqliteLedger",
     "Statement",
     "Study",

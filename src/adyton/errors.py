@@ -96,7 +96,7 @@ class BudgetRefused(CuratorError):
 
 
 class PrivacyRefused(BudgetRefused):
-    """It would tell more about one unit than the limit allows: the study's, a name's, or a stream's.
+    """It would tell more about one unit than the limit allows: the study's, a name's, or a monitor's.
 
     >>> curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
     Traceback (most recent call last):
@@ -174,7 +174,7 @@ class Unauthenticated(Unreachable):
 
 
 class NotFound(Unreachable):
-    """There is no such study, holdout or stream, or it is not for whoever asks: which of them is not said."""
+    """No such study, holdout or monitor, or it is not for whoever asks: which of them is not said."""
 
     kind = "not_found"
     status = 404
@@ -250,13 +250,15 @@ class EngineFailed(CuratorError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while something was being paid for.  ``receipt``: what was paid by then, None for nothing.
 
-    ``booked``: with a book, which may have been charged before the study could be.
+    ``shared``: with a shared budget, which may have been charged before the study could be.
     """
 
-    def __init__(self, receipt: int | None, *, booked: bool = False) -> None:
+    def __init__(self, receipt: int | None, *, shared: bool = False) -> None:
         self.receipt = receipt
         nothing = "nothing was charged" + (
-            " to the study; if its book was, the same again is not charged there twice" if booked else ""
+            " to the study; if its shared budget was, the same again is not charged there twice"
+            if shared
+            else ""
         )
         self.message = (
             f"interrupted; {nothing}"

@@ -1,11 +1,11 @@
-"""Case A14: the sparse vectors that Lyu, Su and Li 2017 found broken, planted into our own streams.
+"""Case A14: the sparse vectors that Lyu, Su and Li 2017 found broken, planted into our own monitors.
 
-Each mutant is put into the mechanism that ``Curator.open_stream`` buys and charges for.  A real curator on two
-neighboring tables opens the stream and says what it cost; the machine that its receipt paid for is then run as
+Each mutant is put into the mechanism that ``Curator.open_monitor`` buys and charges for.  A real curator on two
+neighboring tables opens the monitor and says what it cost; the machine that its receipt paid for is then run as
 often as there are samples, and the auditor looks for an event that breaks the price.  The last test ties the two
-together: what ``Stream.feed`` says is what that machine says.
+together: what ``Monitor.feed`` says is what that machine says.
 
-Bits are seeded, so nothing depends on luck; by AUDIT-LOWER-BOUND a sound stream would be refuted by at most one
+Bits are seeded, so nothing depends on luck; by AUDIT-LOWER-BOUND a sound monitor would be refuted by at most one
 seed in a thousand.
 """
 
@@ -29,7 +29,7 @@ from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.special.mechanisms.sparse import above_threshold, numeric_sparse, sparse
-from adyton.streams.plan import machine_of
+from adyton.monitors.plan import machine_of
 from adyton.study import Study
 from how_often import crossed, often
 from in_bulk import in_bulk
@@ -47,11 +47,11 @@ AGAINST = (GAINS,) * 6 + (LOSES,) * 6  # six counts rise, then six fall
 
 
 def opened(positives: int, epsilon: str, numeric: bool = False) -> Receipt:
-    """What the curator charged for a stream; it is the same on both tables."""
+    """What the curator charged for a monitor; it is the same on both tables."""
     receipts = []
     for frame in TABLES:
         with open_kept(STUDY, frame) as curator:
-            curator.open_stream(positives=positives, epsilon=epsilon, numeric=numeric)
+            curator.open_monitor(positives=positives, epsilon=epsilon, numeric=numeric)
             receipts.append(curator.receipts()[0])
     assert receipts[0].order == receipts[1].order
     return receipts[0]
@@ -74,7 +74,7 @@ def audited(receipt: Receipt, asked: tuple[int, ...], samples: int = SAMPLES) ->
 
 @pytest.fixture(autouse=True)
 def _drawn_in_bulk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Noise of our own sampler, drawn in blocks: one at a time takes too long for so many streams."""
+    """Noise of our own sampler, drawn in blocks: one at a time takes too long for so many monitors."""
     if "seed" in request.fixturenames:
         return
     draw = in_bulk(two_sided_geometric.draw, Seeded(14))
@@ -99,7 +99,7 @@ def _drawn_in_bulk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
     ("asked", "numeric"),
     crossed([AGAINST, (GAINS,) * 4 + (STAYS,), (GAINS, LOSES), (STAYS,) * 8 + (GAINS,)], [False, True]),
 )
-def test_A14_our_streams_keep_their_price(asked: tuple[int, ...], numeric: bool) -> None:
+def test_A14_our_monitors_keep_their_price(asked: tuple[int, ...], numeric: bool) -> None:
     """Also where the counts cross their thresholds late.  The mutants are those of the tests below."""
     assert not audited(opened(2, "1", numeric), asked, SOUND).refuted
 
@@ -179,7 +179,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
         pytest.param((never_ends,), AGAINST, 1, "1", False, id="Algorithm 6, no cutoff"),
     ],
 )
-def test_A14_a_broken_sparse_vector_in_our_streams_is_found(
+def test_A14_a_broken_sparse_vector_in_our_monitors_is_found(
     monkeypatch: pytest.MonkeyPatch,
     plants: tuple[Plant, ...],
     asked: tuple[int, ...],
@@ -203,16 +203,16 @@ def test_A14_a_broken_sparse_vector_in_our_streams_is_found(
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("numeric", [False, True])
-def test_A14_a_stream_says_what_its_machine_says(seed: int, numeric: bool) -> None:
-    """Mutant: ``Stream._compare`` with ``math.floor(threshold)`` for the next whole number."""
+def test_A14_a_monitor_says_what_its_machine_says(seed: int, numeric: bool) -> None:
+    """Mutant: ``Monitor._compare`` with ``math.floor(threshold)`` for the next whole number."""
     ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, "pure", STUDY.allowed))
     engine = kept_engine(TABLE, STUDY.unit, TABLES[0])
     with Curator(STUDY, engine, ledger, Seeded(seed)) as curator:
-        stream = curator.open_stream(positives=3, epsilon=9, numeric=numeric)
+        monitor = curator.open_monitor(positives=3, epsilon=9, numeric=numeric)
         said: list[Any] = []
         for k in AGAINST:
             try:
-                answer = stream.feed(f"SELECT COUNT(*) FROM people WHERE k = {k}", above=0)
+                answer = monitor.feed(f"SELECT COUNT(*) FROM people WHERE k = {k}", above=0)
             except adyton.BudgetRefused:
                 break
             said.append(answer.value if numeric else answer.above)

@@ -312,7 +312,7 @@ def iter_of(ask: Ask) -> Attack:
     yield ask
 
 
-# Batches, quantiles and streams at the certified number ------------------------------------------------------
+# Batches, quantiles and monitors at the certified number ------------------------------------------------------
 #
 # What is asked last has little noise, because nothing is asked after it.  Three quarters of the shift are as little
 # seen here as above: at this confidence a query fixed in advance is as wide as the overfit of so few rows.  What
@@ -375,15 +375,15 @@ def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() 
     assert said_last("quantile", Ask("", 9, LEVELS / 2), quantile)
 
 
-def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified_number() -> None:
+def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_monitor_at_the_certified_number() -> None:
     """Opened after half of the queries, and fed with random halves until it halts: its answers vote as well."""
     middle, rng = CONSTANT.queries // 2, np.random.default_rng(6)
     with CONSTANT.opened(5) as asker:
         votes = histograms(asker, range(middle))
-        stream, fed = asker.open_stream(positives=3, epsilon=0.3), 0
-        while not stream.statement().halted:
+        monitor, fed = asker.open_monitor(positives=3, epsilon=0.3), 0
+        while not monitor.statement().halted:
             kinds, fed = half(rng), fed + 1
-            found = stream.feed(
+            found = monitor.feed(
                 f"SELECT COUNT(*) FROM t WHERE {listed(kinds)}", above=CONSTANT.rows // 2 + 20
             )
             votes += (1 if found.above else -1) * (2 * kinds - 1)
@@ -393,4 +393,4 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified
         assert asker.statement().queries == CONSTANT.queries
     assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
     assert fed > 3
-    assert said_last("stream", ask, last["v"])
+    assert said_last("monitor", ask, last["v"])

@@ -70,8 +70,8 @@ def test_the_checkpoint_says_how_far_the_ledger_is(asked: Path) -> None:
         assert known["head"] == last.digest
         assert (known["receipts"], known["answers"], known["notes"]) == (3, 3, 0)
         assert (known["spent"], known["spent_radius"]) == (str(last.spent), str(last.spent_radius))
-        stream = curator.open_stream(positives=2, epsilon=1)
-        stream.feed(query(1), above=10)
+        monitor = curator.open_monitor(positives=2, epsilon=1)
+        monitor.feed(query(1), above=10)
     known = json.loads(checkpoint_of(asked).read_text())
     assert (known["receipts"], known["answers"], known["notes"]) == (4, 3, 2)
     assert list(checkpoint_of(asked).parent.iterdir()) == [checkpoint_of(asked)]
@@ -143,13 +143,13 @@ class LedgerOnDemandOf:
         self._ledger.close()
 
 
-def test_A24_the_forgotten_answers_of_a_stream_are_found(asked: Path) -> None:
+def test_A24_the_forgotten_answers_of_a_monitor_are_found(asked: Path) -> None:
     with open_kept(asked) as curator:
-        stream = curator.open_stream(positives=2, epsilon=1)
-        stream.feed(query(1), above=10)
+        monitor = curator.open_monitor(positives=2, epsilon=1)
+        monitor.feed(query(1), above=10)
         copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
         shutil.copy(str(ledger_of(asked)) + "-wal", str(copy) + "-wal")
-        stream.feed(query(2), above=10)
+        monitor.feed(query(2), above=10)
     shutil.copy(copy, ledger_of(asked))
     shutil.copy(str(copy) + "-wal", str(ledger_of(asked)) + "-wal")
     refused(asked, "3 notes", "has 2")
@@ -191,11 +191,11 @@ def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown
         written(self, mark)
 
     with open_kept(asked) as curator:
-        stream = curator.open_stream(positives=2, epsilon=1)
+        monitor = curator.open_monitor(positives=2, epsilon=1)
         copy_it()
         asks = {
             "answers": lambda: curator.ask(query(9), scale=1000),
-            "notes": lambda: stream.feed(query(2), above=10),
+            "notes": lambda: monitor.feed(query(2), above=10),
         }
         with monkeypatch.context() as patch:
             patch.setattr(NoisyQueries, "release", copied_before)
@@ -206,7 +206,7 @@ def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown
         if what == "answers":
             assert curator.ask(query(9), scale=1000).repeated
         else:
-            assert len(curator.stream(stream.number).answers()) == 1
+            assert len(curator.monitor(monitor.number).answers()) == 1
     for end in ("", "-wal"):
         shutil.copy(f"{copy}{end}", f"{ledger_of(asked)}{end}")
     refused(asked, f"{most} {what}", f"has {most - 1}")

@@ -1,6 +1,6 @@
 """Tests of true null hypotheses that the answers chose: they reject at most as often as they say.
 
-Fair coins, some noisy counts or a stream, and then the very test that those answers suggest, on the rows themselves.
+Fair coins, some noisy counts or a monitor, and then the very test that those answers suggest, on the rows themselves.
 The null is true.  Whether it is rejected too often is decided with a false alarm rate of 1e-6; all is seeded.
 """
 
@@ -60,13 +60,13 @@ def step_by_step(asker: Curator, coins: int) -> np.ndarray:
     return np.array(leaning)
 
 
-def by_stream(asker: Curator, coins: int) -> np.ndarray:
-    """A quiet stream is asked which coins are above a half, until it halts; the rest are taken to be below."""
-    stream, leaning = asker.open_stream(positives=coins - 1, epsilon=8 * coins), np.zeros(coins, bool)
+def by_monitor(asker: Curator, coins: int) -> np.ndarray:
+    """A quiet monitor is asked which coins are above a half, until it halts; the rest are taken to be below."""
+    monitor, leaning = asker.open_monitor(positives=coins - 1, epsilon=8 * coins), np.zeros(coins, bool)
     for i in range(coins):
-        if stream.statement().halted:
+        if monitor.statement().halted:
             break
-        leaning[i] = stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2).above
+        leaning[i] = monitor.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2).above
     return leaning
 
 
@@ -134,7 +134,7 @@ def test_theorem_LAST_LOOK_ROUTES_prices_that_follow_the_answers(accounting: str
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_LAST_LOOK_ROUTES_a_stream_that_says_which_coins_lean(accounting: str) -> None:
+def test_theorem_LAST_LOOK_ROUTES_a_monitor_that_says_which_coins_lean(accounting: str) -> None:
     study = study_of("replace-one", 6, accounting)
-    routes = rejects_at_most_alpha(study, 6, by_stream, often(16, 250))
+    routes = rejects_at_most_alpha(study, 6, by_monitor, often(16, 250))
     assert routes == {"bits of the transcript"}

@@ -184,7 +184,7 @@ def test_A19_whatever_an_engine_says_the_curator_repeats_nothing(when: str, log:
         assert when == "exact" or "ValueError" in error.message
         assert len(log.said) == (when == "exact")
         if when == "prepare":
-            refused(lambda: curator.open_stream(positives=1, epsilon=1))
+            refused(lambda: curator.open_monitor(positives=1, epsilon=1))
 
 
 HOLDOUTS: dict[str, Callable[[Path], Any]] = {

@@ -418,7 +418,7 @@ def test_no_number_is_a_fault_of_ours(house: House, number: int) -> None:
     owner = house.running.owner
     answer = house.json("/v1/tokens/people", {"name": "x", "role": "analyst", "rate": number}, **owner)
     assert answer.status_code == 422
-    for method, path in (("GET", "receipts?after={}"), ("GET", "streams/{}"), ("POST", "streams/{}/close")):
+    for method, path in (("GET", "receipts?after={}"), ("GET", "monitors/{}"), ("POST", "monitors/{}/close")):
         url = f"{house.running.url}/v1/studies/people/{path.format(number)}"
         assert httpx2.request(method, url, headers=house.token, timeout=PATIENCE).status_code < 500
     for more in (
@@ -431,7 +431,7 @@ def test_no_number_is_a_fault_of_ours(house: House, number: int) -> None:
         body = {"query": "SELECT AVG(income) FROM people", **more}
         assert house.json("/v1/studies/people/preview", body).status_code < 500
     order = {"positives": number, "epsilon": 1}
-    assert house.json("/v1/studies/people/streams/preview", order).status_code < 500
+    assert house.json("/v1/studies/people/monitors/preview", order).status_code < 500
 
 
 # Connections -----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from adyton.kernel.ledger.stored import checking
 from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
 from study_on_disk import query, tamper, write_study
 
-BEFORE = 8  # queries that were asked; the last is a stream with three answers
+BEFORE = 8  # queries that were asked; the last is a monitor with three answers
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def study(tmp_path: Path) -> Path:
     with adyton.open(file) as curator:
         for number in range(1, BEFORE):
             curator.ask(query(number), scale=1000)
-        stream = curator.open_stream(positives=3, epsilon=1)
+        monitor = curator.open_monitor(positives=3, epsilon=1)
         for number in range(3):
-            stream.feed(query(number), above=40)
+            monitor.feed(query(number), above=40)
     return file
 
 

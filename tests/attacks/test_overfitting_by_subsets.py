@@ -267,16 +267,16 @@ def test_theorem_PAY_AS_YOU_GO_holds_in_every_way_of_asking(way: str) -> None:
         assert survives(asker, name, price) <= 1
 
 
-def test_theorem_SUBSET_WITH_PURE_PARTS_holds_with_streams_in_between() -> None:
-    """Every coin is also fed into a stream: what it says about the leanings is paid for by later answers."""
+def test_theorem_SUBSET_WITH_PURE_PARTS_holds_with_monitors_in_between() -> None:
+    """Every coin is also fed into a monitor: what it says about the leanings is paid for by later answers."""
     plain = opened(5)
     with Curator(
         plain.study, plain._engine, plain._ledger, SeededByHash(5)
     ) as asker:  # else it might not lean
         leaning, claims = {}, []
         for i in range(COINS):
-            stream = asker.open_stream(positives=1, epsilon=2)
-            said = stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2)
+            monitor = asker.open_monitor(positives=1, epsilon=2)
+            said = monitor.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2)
             leaning[f"f{i}"] = 1 if said.above else -1
             if i % 5 == 4:
                 claims.append(claimed(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", **LITTLE), 0.5))
@@ -285,7 +285,7 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_holds_with_streams_in_between() -> None:
         assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
         claims.append(claimed(last, truth))
     assert all(claim.holds for claim in claims)
-    assert claims[-1].value > 0.5 + 0.02  # the stream did lean
+    assert claims[-1].value > 0.5 + 0.02  # the monitor did lean
 
 
 MANY = 200

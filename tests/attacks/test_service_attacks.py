@@ -320,9 +320,9 @@ def test_whatever_reads_data_is_on_the_grid(ticking: Served, monkeypatch: pytest
     )
     post("/ask_many", {"queries": [COUNT, COUNT.replace(">", "<")], "epsilon": 0.1})
     post("/suggest_bounds", {"column": "income", "epsilon": 1})
-    number = post("/streams", {"positives": 1, "epsilon": 0.5})["receipt"]["number"]
+    number = post("/monitors", {"positives": 1, "epsilon": 0.5})["receipt"]["number"]
     before = len(on_grid)
-    post(f"/streams/{number}/feed", {"query": COUNT, "above": 990})
+    post(f"/monitors/{number}/feed", {"query": COUNT, "above": 990})
     assert len(on_grid) == before + 1
     assert all(on_grid)
 
@@ -377,8 +377,8 @@ def test_nothing_is_written_down_before_the_tick(
     number, body, path = 1, {"query": COUNT, "within": 50}, "/v1/studies/people/ask"
     if kind == "feed":
         opened = {"positives": 1, "epsilon": 1}
-        assert ticking.client.post("/v1/studies/people/streams", headers=ana, json=opened).status_code == 200
-        body, path = {"query": COUNT, "above": 990}, "/v1/studies/people/streams/1/feed"
+        assert ticking.client.post("/v1/studies/people/monitors", headers=ana, json=opened).status_code == 200
+        body, path = {"query": COUNT, "above": 990}, "/v1/studies/people/monitors/1/feed"
 
     def written() -> int:
         ledger = study._curator.ledger

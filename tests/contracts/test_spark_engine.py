@@ -235,8 +235,8 @@ class TestClassic(SparkContract):
         super().test_many_filters_in_one_call(opened, by)
 
     @pytest.mark.parametrize(("rows", "most"), FOUND)
-    def test_persons_under_the_keys_that_are_found(self, opened: Any, rows: int, most: int | None) -> None:
-        super().test_persons_under_the_keys_that_are_found(opened, rows, most)
+    def test_persons_under_the_discovered_groups(self, opened: Any, rows: int, most: int | None) -> None:
+        super().test_persons_under_the_discovered_groups(opened, rows, most)
 
     @pytest.mark.parametrize(("adjacency", "kind", "rows"), RESERVED[: often(2, 3)])
     def test_a_reserve_of_persons_is_read_by_nobody_until_it_is_opened(
@@ -267,7 +267,7 @@ class TestConnect(SparkContract):
     test_parts_of_every_kind_of_day = None
     test_many_filters_in_one_call = None
     test_a_filter_of_the_whole_query_means_the_same = None
-    test_persons_under_the_keys_that_are_found = None
+    test_persons_under_the_discovered_groups = None
     test_texts_that_agree_up_to_a_comma_are_different_rows_of_a_person = None
     test_which_copy_is_kept_depends_on_the_person_alone = None
     test_every_engine_splits_persons_alike = None
@@ -285,7 +285,7 @@ class TestConnect(SparkContract):
         test_the_owners_check_counts_what_a_loop_counts = None
         test_the_owners_check_reads_texts_as_queries_do = None
         test_the_owners_check_of_a_frame_shows_values_if_asked = None
-        test_what_a_stream_compares_means_the_same = None
+        test_what_a_monitor_compares_means_the_same = None
         test_the_declared_size_is_checked_only_where_it_is_public = None
         test_the_public_number_of_persons_is_that_of_all = None
         test_a_table_of_persons_for_fewer_rows_is_not_read = None

@@ -12,8 +12,8 @@ import adyton
 from adyton.kernel.ledger import Ledger
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
-from adyton.streams.stream import Stream
-from adyton.streams.weights.weights import Weights
+from adyton.monitors.open_monitor import OpenMonitor
+from adyton.monitors.pmw.open_pmw import OpenPmw
 
 HEAVY = (
     "duckdb",
@@ -61,7 +61,8 @@ def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> Non
     """Mutant: one of them calls it ``expected_head``, or returns the head alone."""
     ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, CheckpointedLedger, LedgerOnDemand)
     shapes = {
-        inspect.signature(kind.verify) for kind in (adyton.Curator, adyton.Holdout, Stream, Weights, *ledgers)
+        inspect.signature(kind.verify)
+        for kind in (adyton.Curator, adyton.Holdout, OpenMonitor, OpenPmw, *ledgers)
     }
     assert [str(shape) for shape in shapes] == ["(self, head: 'str | None' = None) -> 'Verification'"]
 

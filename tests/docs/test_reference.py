@@ -138,7 +138,9 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     adyton.read_study(tmp_path / "people.toml")
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
-    assert set(raw["privacy"]) == set(keys["privacy"]) - {"book"}  # which must be there: a how-to has it
+    assert set(raw["privacy"]) == set(keys["privacy"]) - {
+        "shared_budget"
+    }  # which must be there: a how-to has it
     either = {
         "spread",
         "stability",
@@ -240,13 +242,15 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     price = ("--share", "0.5")
     init = ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml")
     both = (study, "valid.toml")
-    printed(0, "book", "create", "shared.ledger", "--epsilon", "1", "--delta", "1e-9", "--unit", "row")
-    Path("booked.toml").write_text(
-        STUDY.replace("delta = 1e-9", 'delta = 1e-9\nbook = "shared.ledger"'), encoding="utf-8"
+    printed(
+        0, "shared-budget", "create", "shared.ledger", "--epsilon", "1", "--delta", "1e-9", "--unit", "row"
     )
-    three = (*both, "capped.toml", "booked.toml")
-    too_much = printed(3, "ask", "booked.toml", QUERY, "--scale", "1")
-    printed(0, "ask", "booked.toml", QUERY, "--share", "0.05")
+    Path("sharing.toml").write_text(
+        STUDY.replace("delta = 1e-9", 'delta = 1e-9\nshared_budget = "shared.ledger"'), encoding="utf-8"
+    )
+    three = (*both, "capped.toml", "sharing.toml")
+    too_much = printed(3, "ask", "sharing.toml", QUERY, "--scale", "1")
+    printed(0, "ask", "sharing.toml", QUERY, "--share", "0.05")
     precise = ("preview", "short.toml", f"SELECT COUNT(*) FROM people WHERE {LONG}", "--within", "9")
     for place in range(9):  # else nothing was released, and no description is narrower than that
         words = f"SELECT COUNT(*) FROM people WHERE income > {10_000 * place}"
@@ -266,8 +270,10 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
-        "verify": every_path(*(printed(0, "verify", file) for file in (study, "booked.toml"))),
-        "book": every_path(*(printed(0, "book", word, "shared.ledger") for word in ("statement", "verify"))),
+        "verify": every_path(*(printed(0, "verify", file) for file in (study, "sharing.toml"))),
+        "shared-budget": every_path(
+            *(printed(0, "shared-budget", word, "shared.ledger") for word in ("statement", "verify"))
+        ),
         "init": every_path(printed(0, *init)),
     }
     for name, keys in expected.items():
@@ -312,7 +318,7 @@ def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 
 
-def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
+def test_the_json_page_lists_the_keys_of_a_monitor(study: str) -> None:
     """Those of statements and answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--positives", "2", "--of", "means", "--share", "0.5", "--numeric")
@@ -324,12 +330,12 @@ def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
         ("list", "valid.toml", "1"),
         ("close", "valid.toml", "1"),
     )
-    keys = every_path(*(printed(0, "stream", *words) for words in commands))
-    keys = {key.removeprefix("streams[].").removeprefix("answers[].") for key in keys}
-    assert first_cells(sections_of(REFERENCE / "json.md")["stream"]) == keys
+    keys = every_path(*(printed(0, "monitor", *words) for words in commands))
+    keys = {key.removeprefix("monitors[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["monitor"]) == keys
 
 
-def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
+def test_the_json_page_lists_the_keys_of_pmw(study: str) -> None:
     """Those of statements and answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--queries", "100000")
@@ -340,9 +346,9 @@ def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
         ("list", "valid.toml"),
         ("list", "valid.toml", "1"),
     )
-    keys = every_path(*(printed(0, "weights", *words) for words in commands))
-    keys = {key.removeprefix("weights[].").removeprefix("answers[].") for key in keys}
-    assert first_cells(sections_of(REFERENCE / "json.md")["weights"]) == keys
+    keys = every_path(*(printed(0, "pmw", *words) for words in commands))
+    keys = {key.removeprefix("pmw[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["pmw"]) == keys
 
 
 def test_the_json_page_lists_the_keys_of_a_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

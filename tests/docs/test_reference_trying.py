@@ -36,7 +36,7 @@ def test_the_page_lists_the_keys_of_suggested_bounds(sections: dict[str, str]) -
 
 
 def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
-    """With a finding of every kind that has examples, keys that are found, and regions that are missing."""
+    """With a finding of every kind that has examples, discovered groups, and regions that are missing."""
     rows = ["pid,age,region,city", "7,-5,x,ur", "7,500,north,ur", "8,old,north,ur"]
     rows += [f"{i},30,{'north' if i % 9 else ''},ur" for i in range(9, 3000)]
     Path("odd.csv").write_text("\n".join(rows))

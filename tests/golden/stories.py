@@ -29,10 +29,10 @@ from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity
-from books import book_of, study_of
 from golden.ledgers import Story, Tale
 from golden.rows import REGIONS, ROWS, people
 from kept_rows import open_kept
+from shared_budgets import shared_budget_of, study_of
 from study_on_disk import query, write_study
 
 ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
@@ -172,7 +172,7 @@ def synthetic(story: Story, known: Study) -> None:
     story.keep(ledger)
 
 
-def streams(story: Story, known: Study) -> None:
+def monitors(story: Story, known: Study) -> None:
     curator, ledger = opened(known)
     count, total, mean = (
         f"{COUNT} WHERE age < 50",
@@ -187,46 +187,50 @@ def streams(story: Story, known: Study) -> None:
             "refresh": refresh,
             "share": "0.3",
         }
-        story.tell(partial(curator.preview_stream, **words))
-        stream = story.tell(partial(curator.open_stream, request=of, **words))
+        story.tell(partial(curator.preview_monitor, **words))
+        monitor = story.tell(partial(curator.open_monitor, request=of, **words))
         if of != "counts":
-            story.tell(partial(stream.feed, total, above=100))
+            story.tell(partial(monitor.feed, total, above=100))
         if of == "means":
-            story.tell(partial(stream.feed, mean, above=20))
+            story.tell(partial(monitor.feed, mean, above=20))
         for above in (ROWS, 0, 400, 10, 5, 4):
-            story.tell(partial(stream.feed, count, above=above))
-        story.tell(stream.statement)
-    story.tell(curator.streams)
+            story.tell(partial(monitor.feed, count, above=above))
+        story.tell(monitor.statement)
+    story.tell(curator.monitors)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
 
 
-def weights(story: Story, known: Study) -> None:
+def pmw(story: Story, known: Study) -> None:
     curator, ledger = opened(known)
     words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 101, "income": 500}, "share": "0.5"}
     columns = ["age", "income", "region"]
-    story.tell(partial(curator.preview_weights, columns, **words))
-    guess = story.tell(partial(curator.open_weights, columns, **words))
+    story.tell(partial(curator.preview_pmw, columns, **words))
+    guess = story.tell(partial(curator.open_pmw, columns, **words))
     if guess is not None:
         for age, region in itertools.product((5, 30, 80), REGIONS[:2]):
             story.tell(partial(guess.feed, f"{COUNT} WHERE age < {age} AND region = '{region}'"))
         story.tell(guess.statement)
-    story.tell(curator.opened_weights)
+    story.tell(curator.opened_pmw)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
 
 
-def booked(story: Story, **said: Any) -> None:
+def sharing(story: Story, **said: Any) -> None:
     """Two studies of the same rows share a limit, and count together for validity."""
     validity = said.pop("validity", None) or Validity("0.95")
     accounting = said.pop("accounting", "gdp")
     facts = {"accounting": accounting, "delta": Fraction(0)} if accounting == "pure" else {}
     plan = {"confidence": validity.confidence, "stability": validity.stability}
-    book = book_of(
-        story.folder / "book.ledger", epsilon=3, **{k: v for k, v in plan.items() if v}, **facts, **said
+    shared_budget = shared_budget_of(
+        story.folder / "shared_budget.ledger",
+        epsilon=3,
+        **{k: v for k, v in plan.items() if v},
+        **facts,
+        **said,
     )
     data = pd.DataFrame({"f": [True, False] * 50})
-    both = [study_of(name, book, epsilon=3, validity=validity, **facts) for name in ("one", "two")]
+    both = [study_of(name, shared_budget, epsilon=3, validity=validity, **facts) for name in ("one", "two")]
     curators = [open_kept(known, data, MemoryLedger.of(known)) for known in both]
     for scale in (20, 30, 3, 1):
         for known, curator in zip(both, curators, strict=True):
@@ -234,7 +238,7 @@ def booked(story: Story, **said: Any) -> None:
             story.tell(curator.statement)
     for known, curator in zip(both, curators, strict=True):
         story.keep(curator.ledger, known.table.name)
-    with adyton.Book(book) as shared:
+    with adyton.SharedBudget(shared_budget) as shared:
         story.tell(shared.statement)
         story.tell(shared.verify)
 
@@ -345,16 +349,16 @@ STORIES: dict[str, Tale] = {
     **_each(discovered, "gdp", "zcdp", adjacency=BOTH),
     **_each(selections, *ACCOUNTING_NAMES, adjacency=BOTH),
     **_each(synthetic, *ACCOUNTING_NAMES),
-    **_each(streams, *ACCOUNTING_NAMES, adjacency=BOTH),
-    **_each(weights, *ACCOUNTING_NAMES),
+    **_each(monitors, *ACCOUNTING_NAMES, adjacency=BOTH),
+    **_each(pmw, *ACCOUNTING_NAMES),
     **_each(analysts, *ACCOUNTING_NAMES),
     **_each(owner, *ACCOUNTING_NAMES),
     **_each(described, "gdp", "zcdp"),
     "plain persons replace": lambda story: plain(story, _of_persons("replace-one")),
     "plain persons add-remove": lambda story: plain(story, _of_persons("add-remove")),
-    "book gdp": booked,
-    "book zcdp": partial(booked, accounting="zcdp"),
-    "book pure": partial(booked, accounting="pure", validity=PURE_PLAN),
+    "shared budget gdp": sharing,
+    "shared budget zcdp": partial(sharing, accounting="zcdp"),
+    "shared budget pure": partial(sharing, accounting="pure", validity=PURE_PLAN),
     "amended gdp": amended,
     "planned gdp": lambda story: planned(story, study("gdp", validity=Validity("0.95", queries=8, tolerance="0.2"))),
     "planned pure": lambda story: planned(

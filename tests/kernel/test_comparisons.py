@@ -469,7 +469,7 @@ def test_a_note_that_is_none_of_ours_is_not_believed(
     for place, text in enumerate(notes, start=1):
         assert ledger.annotate(1, place, text)
     for process in (one, opened(known, ledger)):
-        with pytest.raises(LedgerCorrupt, match="a note of a stream cannot be read back") as refused:
+        with pytest.raises(LedgerCorrupt, match="a note of a monitor cannot be read back") as refused:
             asked(9, feeds=len(notes))(process)
         assert refused.value.__cause__ is None
         assert refused.value.__context__ is None
@@ -483,8 +483,8 @@ def test_notes_of_ours_are_believed_to_the_last_positive(known: Study, ledger: M
     ledger.annotate(1, 4, CLOSED)
     with pytest.raises(TypeError, match="nothing is compared after the end"):
         asked(9, feeds=4)(one)
-    assert public_notes(ledger, 1, 4, "a stream") == [None]
-    assert "offset" not in str(public_notes(ledger, 1, 0, "a stream"))
+    assert public_notes(ledger, 1, 4, "a monitor") == [None]
+    assert "offset" not in str(public_notes(ledger, 1, 0, "a monitor"))
 
 
 def test_the_threshold_of_the_first_process_counts(known: Study, ledger: MemoryLedger) -> None:

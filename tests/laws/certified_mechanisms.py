@@ -25,12 +25,12 @@ from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
+from adyton.monitors.pmw.run import PrivateMwPlan
 from adyton.noise_intervals import selections
 from adyton.noise_intervals.selections import shortfall_of
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.coordinated.range_workload import Prefixes
 from adyton.planning.coordinated.strategies import identity, tree, wavelet
-from adyton.streams.weights.run import PmwPlan
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 from adyton.textbook.noisy_max import NoisyMax
@@ -308,7 +308,7 @@ SELECTION = (
     ),
     never_smaller(
         "private weights: error",
-        lambda epsilon: PmwPlan.for_cost(epsilon, 16, 10**6, 50).error(0.95, 50),
+        lambda epsilon: PrivateMwPlan.for_cost(epsilon, 16, 10**6, 50).error(0.95, 50),
         dict(epsilon="1"),
     ),
     never_smaller(

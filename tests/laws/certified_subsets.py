@@ -127,7 +127,7 @@ SUBSET = (
         dict(p="1/1000000000", units=5000, epsilon="1/2", asked=1),
     ),
     never_smaller(
-        "last look: a stream in nats",
+        "last look: a monitor in nats",
         lambda refused: comparisons_nats([False] * refused + [True, False]),
         dict(refused=0),
         dict(refused=100),

@@ -201,14 +201,14 @@ def test_keys_that_would_be_found_are_those_that_a_query_finds() -> None:
     with adyton.open(study, data=data) as curator:
         answer = curator.ask("SELECT city, COUNT(*) FROM people GROUP BY city", epsilon="0.5")
     assert [row.keys for row in answer.rows] == [{"city": "ur"}]
-    assert answer.keys_found is not None
-    assert answer.keys_found.threshold == keys.threshold
+    assert answer.discovered_groups is not None
+    assert answer.discovered_groups.threshold == keys.threshold
 
 
-def test_a_price_at_which_no_key_is_found_is_a_finding() -> None:
+def test_a_price_at_which_no_group_is_discovered_is_a_finding() -> None:
     data = pd.DataFrame({"pid": range(50), "city": ["ur"] * 50})
     found = check_study(study_of(CITY, discovery_delta=LIMIT.delta / 2), data=data, epsilon="0.001")
-    assert kinds(found) == {("city", "no_keys")}
+    assert kinds(found) == {("city", "no_groups")}
     assert check_study(study_of(CITY), data=data).ok  # keys are refused there, before anything is charged
 
 

@@ -16,7 +16,7 @@ from adyton.errors import CuratorError, InvalidRequest
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity, read_study
-from books import book_of, study_of
+from shared_budgets import shared_budget_of, study_of
 
 FILE = """
 [table]
@@ -125,17 +125,17 @@ def test_an_amended_study_has_universal_descriptions_alone(tmp_path: Path) -> No
     assert nats(new) == pytest.approx(nats(universal) + np.log(16), abs=1 / 32)
 
 
-def _sharing(book: Path, name: str) -> tuple[Study, pd.DataFrame]:
+def _sharing(shared_budget: Path, name: str) -> tuple[Study, pd.DataFrame]:
     columns = (IntegerColumn("x", 0, 99),)
     validity = Validity(Fraction(95, 100), dictionary="schema")
     frame = pd.DataFrame({"x": np.arange(4_000) % 100})
-    return study_of(name, book, columns=columns, rows=4_000, validity=validity), frame
+    return study_of(name, shared_budget, columns=columns, rows=4_000, validity=validity), frame
 
 
 def test_in_a_shared_budget_only_the_first_study_has_descriptions(tmp_path: Path) -> None:
     """Where validity counts what all studies released.  Mutant: every study has its own dictionary."""
-    book = book_of(tmp_path / "shared.ledger", confidence=Fraction(95, 100))
-    (one, frame), (two, _) = _sharing(book, "one"), _sharing(book, "two")
+    shared_budget = shared_budget_of(tmp_path / "shared.ledger", confidence=Fraction(95, 100))
+    (one, frame), (two, _) = _sharing(shared_budget, "one"), _sharing(shared_budget, "two")
     ledgers: list[Any] = [adyton.kernel.ledger.MemoryLedger.of(study) for study in (one, two)]
     with adyton.open(one, data=frame, ledger=ledgers[0]) as first:
         first.ask("SELECT COUNT(*) FROM one", epsilon="0.01")
@@ -156,8 +156,8 @@ def test_an_amended_study_that_began_a_shared_budget_has_universal_descriptions(
     all has some although another study was first.
     """
     confidence = Fraction(95, 100) if rows == "same" else None
-    shared = {"privacy": 'book = "shared.ledger"', "validity": 'dictionary = "schema"'}
-    book_of(tmp_path / "shared.ledger", rows=rows, confidence=confidence, epsilon=3)
+    shared = {"privacy": 'shared_budget = "shared.ledger"', "validity": 'dictionary = "schema"'}
+    shared_budget_of(tmp_path / "shared.ledger", rows=rows, confidence=confidence, epsilon=3)
     of_two = [[written(tmp_path, f"{name}{high}", high=high, **shared) for high in HIGH] for name in "ab"]
     for files in of_two:
         with adyton.open(files[0]) as curator:

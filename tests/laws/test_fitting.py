@@ -186,14 +186,14 @@ def test_a_plan_that_the_limit_cannot_pay_for_names_a_share() -> None:
     asker.ask(COUNT, share=1)
 
 
-def test_a_stream_that_is_too_dear_says_which_epsilon_would_fit() -> None:
+def test_a_monitor_that_is_too_dear_says_which_epsilon_would_fit() -> None:
     asker = curator()
     asker.ask(COUNT, share="0.5")
     with pytest.raises(adyton.BudgetRefused) as caught:
-        asker.open_stream(positives=2, epsilon=1)
+        asker.open_monitor(positives=2, epsilon=1)
     (epsilon,) = caught.value.facts["fits"].values()
     assert Fraction(epsilon) < 1
-    asker.open_stream(positives=2, epsilon=epsilon)
+    asker.open_monitor(positives=2, epsilon=epsilon)
     assert asker.statement().left.share < 0.01
 
 
@@ -208,7 +208,7 @@ def test_a_batch_says_what_fits_for_all_of_it() -> None:
     assert len(asker.ask_many(batch, within=fits)) == 3
 
 
-def test_found_keys_are_part_of_the_price_that_fits() -> None:
+def test_discovered_groups_are_part_of_the_price_that_fits() -> None:
     asker = curator(discovery_delta=Fraction(1, 10**7))
     sql = "SELECT town, COUNT(*) FROM people GROUP BY town"
     refusal = refused(asker, sql, within=1)

@@ -184,10 +184,10 @@ def test_a_batch_has_the_groups_of_each_query() -> None:
                 assert abs(row.values["count"].value - counts[row.keys["region"]]) < 12
 
 
-def test_found_keys_stand_beside_the_declared_ones_that_can_match() -> None:
+def test_discovered_groups_stand_beside_the_declared_ones_that_can_match() -> None:
     with opened(discovery_delta="1e-7") as curator:
         asked = "SELECT city, region, COUNT(*) FROM flights WHERE region IN ('a', 'b') GROUP BY city, region"
-        sought = curator.preview(asked, epsilon="5").keys_sought
+        sought = curator.preview(asked, epsilon="5").discovered_groups
         assert sought is not None
         assert sought.surely_shown < 150  # of about 250
         assert set(keys(curator.ask(asked, epsilon="5"))) == {(c, r) for c in ("rome", "oslo") for r in "ab"}
@@ -208,14 +208,16 @@ def test_a_preview_says_from_how_many_units_on_a_key_is_shown() -> None:
         for epsilon in ("1", "2", "0.5"):
             preview = curator.preview(asked, epsilon=epsilon)
             answer = curator.ask(asked, epsilon=epsilon)
-            assert preview.keys_sought is not None
-            assert answer.keys_found is not None
-            assert preview.keys_sought.receipt == answer.receipt.number
-            assert preview.keys_sought.threshold == answer.keys_found.threshold
-            said = preview.to_json()["keys"]
-            assert said["surely_shown_from"] == answer.keys_found.surely_shown
+            assert preview.discovered_groups is not None
+            assert answer.discovered_groups is not None
+            assert preview.discovered_groups.receipt == answer.receipt.number
+            assert preview.discovered_groups.threshold == answer.discovered_groups.threshold
+            said = preview.to_json()["discovered_groups"]
+            assert said["surely_shown_from"] == answer.discovered_groups.surely_shown
             assert f"a noisy count of {said['threshold']:,} units" in " ".join(str(preview).split())
-        assert "keys" not in curator.preview("SELECT COUNT(*) FROM flights", epsilon="1").to_json()
+        assert (
+            "discovered_groups" not in curator.preview("SELECT COUNT(*) FROM flights", epsilon="1").to_json()
+        )
 
 
 def test_a_mock_leaves_out_the_same_groups() -> None:

@@ -163,7 +163,7 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     assert not any(isinstance(values.population, Absent) for values in rows.values.values())
 
 
-def test_found_keys_are_counted_at_once(curator: Curator) -> None:
+def test_discovered_groups_are_counted_at_once(curator: Curator) -> None:
     limit = Guarantee(Fraction(50), Fraction(1, 10**6))
     known = Study(
         curator.study.table, PrivacyUnit("add-remove"), limit, "gdp", discovery_delta=Fraction(1, 10**7)
@@ -172,8 +172,8 @@ def test_found_keys_are_counted_at_once(curator: Curator) -> None:
     ledger = MemoryLedger.of(known)
     with adyton.open(known, data=people, ledger=ledger) as asker:
         answer = asker.ask("SELECT town, COUNT(*) AS n FROM people GROUP BY town", epsilon=20)
-    assert answer.keys_found is not None
-    assert answer.keys_found.shown == len(answer.rows) == 1
+    assert answer.discovered_groups is not None
+    assert answer.discovered_groups.shown == len(answer.rows) == 1
 
 
 def test_an_answer_that_nobody_looked_at_can_be_sent_away(curator: Curator) -> None:

@@ -28,9 +28,9 @@ from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
 from adyton.study import Validity
-from books import book_of
 from how_often import often
 from kept_rows import open_kept
+from shared_budgets import shared_budget_of
 from study_on_disk import query, write_study
 
 ROWS = 240
@@ -82,19 +82,21 @@ def named(curator: adyton.Curator, name: str, limit: Any, price: Any, turns: Tur
 
 
 @pytest.mark.parametrize(
-    ("kind", "booked"), [*((kind, False) for kind in KINDS), ("plain", True), ("reserve", True)]
+    ("kind", "shared"), [*((kind, False) for kind in KINDS), ("plain", True), ("reserve", True)]
 )
-def test_what_was_left_is_told_from_the_receipt(kind: str, booked: bool, tmp_path: Path) -> None:
-    """Names with parts and largest prices, sessions, a second study of the same book, answers and none.
+def test_what_was_left_is_told_from_the_receipt(kind: str, shared: bool, tmp_path: Path) -> None:
+    """Names with parts and largest prices, sessions, a second study of the same shared budget, answers and none.
 
-    Mutants: ``left_before`` forgets the sub-limit; the largest price; the book; the unit of a reserve; adds the
+    Mutants: ``left_before`` forgets the sub-limit; the largest price; the shared budget; the unit of a reserve; adds the
     amount after the largest price was taken; takes the sub-limit of now.
     """
-    book = book_of(tmp_path / "all.book", epsilon=3, rows="unrelated") if booked else None
-    drawn = random.Random(f"{kind}{booked}")
+    shared_budget = (
+        shared_budget_of(tmp_path / "all.shared_budget", epsilon=3, rows="unrelated") if shared else None
+    )
+    drawn = random.Random(f"{kind}{shared}")
     with ExitStack() as stack:
-        asker = stack.enter_context(people(book=book, **KINDS[kind]))
-        other = stack.enter_context(people("others", book=book)) if booked else None
+        asker = stack.enter_context(people(shared_budget=shared_budget, **KINDS[kind]))
+        other = stack.enter_context(people("others", shared_budget=shared_budget)) if shared else None
         sessions = stack.enter_context(closing(AgentSessions(tmp_path / "people.toml")))
         turns = Turns(sessions, "bob", Caps(Fraction(1, 4)), lambda: asker.ledger.spent_by("bob"))
         askers = [asker, *(named(asker, *one) for one in NAMES), named(asker, "bob", None, None, turns)]

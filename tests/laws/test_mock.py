@@ -144,20 +144,20 @@ def test_answers_say_that_they_are_about_a_mock() -> None:
         for preview in (*previews, curator.preview("SELECT COUNT(*) FROM people", epsilon=1)):
             assert preview.query.startswith("/* mock */ SELECT ")
             assert "made up" in preview.certificate.assumptions[0]
-        with pytest.raises(InvalidRequest, match="no streams"):
-            curator.open_stream(positives=1, epsilon=1)
-        with pytest.raises(InvalidRequest, match="no streams"):
-            curator.stream(1)
-        with pytest.raises(InvalidRequest, match="no weights"):
-            curator.open_weights(["smoker"], queries=10, epsilon=1)
-        with pytest.raises(InvalidRequest, match="no weights"):
-            curator.weights(1)
+        with pytest.raises(InvalidRequest, match="no monitors"):
+            curator.open_monitor(positives=1, epsilon=1)
+        with pytest.raises(InvalidRequest, match="no monitors"):
+            curator.monitor(1)
+        with pytest.raises(InvalidRequest, match="no PMW"):
+            curator.open_pmw(["smoker"], queries=10, epsilon=1)
+        with pytest.raises(InvalidRequest, match="no PMW"):
+            curator.pmw(1)
 
 
 def test_no_word_of_a_curator_escapes_the_mark() -> None:
     """A new one needs a decision here: is it marked, or does it tell nothing about rows?"""
-    marked = {"ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
-    marked |= {"open_weights", "preview_weights", "weights", "derive", "synthesize", "preview_synthesis"}
+    marked = {"ask_many", "preview_many", "open_monitor", "preview_monitor", "monitor", "sheet"}
+    marked |= {"open_pmw", "preview_pmw", "pmw", "derive", "synthesize", "preview_synthesis"}
     through_those = {"ask", "preview", "suggest_bounds"}
     about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "mock"}
     about_the_budget |= {
@@ -165,14 +165,14 @@ def test_no_word_of_a_curator_escapes_the_mark() -> None:
         "publish_test",
         "ledger",
         "prepare",
-        "streams",
-        "opened_weights",
+        "monitors",
+        "opened_pmw",
         "left_for",
     }
     through_those |= {"through", "observed"}  # the same mock with another ledger, or watched
     assert marked <= {name for name in vars(MockCurator) if not name.startswith("_")}
     words = {name for name in dir(Curator) if not name.startswith("_")} - set(dir(Shown))
-    assert {"open_stream", "synthesize"} <= words
+    assert {"open_monitor", "synthesize"} <= words
     assert words <= marked | through_those | about_the_budget
 
 

@@ -72,7 +72,7 @@ def asker(*, persons: bool, accounting: str, limit: int = 490, seed: int = 7) ->
 def answers(sql: str, epsilon: float, *, persons: bool, accounting: str) -> Iterator[adyton.Answer]:
     """The same query again and again, each time at a price of its own: otherwise it is only asked once.
 
-    Keys are found in studies of a small budget, one after the other: the threshold grows with the whole budget.
+    Groups are discovered in studies of a small budget, one after the other: the threshold grows with the whole budget.
     """
     each, limit = (6, 20) if "city" in sql else (RUNS, 490)
     with asker(persons=persons, accounting=accounting, limit=limit) as first:  # and its table serves all
@@ -149,14 +149,14 @@ CASES: dict[str, tuple[bool, str, float, float, Truth]] = {
         0.2,
         of_region(lambda rows: float(rows["income"].mean())),
     ),
-    "found keys": (
+    "discovered groups": (
         False,
         "SELECT city, COUNT(*) AS v FROM people GROUP BY city",
         3,
         0.4,
         lambda keys: float((FRAME["city"] == keys["city"]).sum()),
     ),
-    "found keys of persons": (
+    "discovered groups of persons": (
         True,
         "SELECT city, COUNT(DISTINCT pid) AS v FROM people GROUP BY city",
         3,
@@ -167,7 +167,7 @@ CASES: dict[str, tuple[bool, str, float, float, Truth]] = {
 
 
 # With pure noise, six keys a person and this budget the threshold is above every city.
-ALWAYS_GAUSSIAN = "found keys of persons"
+ALWAYS_GAUSSIAN = "discovered groups of persons"
 TRIED = [
     (ALWAYS_GAUSSIAN, "gdp"),
     *crossed([name for name in CASES if name != ALWAYS_GAUSSIAN], ("gdp", "pure")),
@@ -205,7 +205,7 @@ def test_law_the_number_of_keys_that_are_not_shown_is_covered(accounting: str) -
     missed = narrow = 0
     sql = "SELECT city, COUNT(DISTINCT pid) FROM people GROUP BY city"
     for answer in answers(sql, 2, persons=True, accounting=accounting):
-        found = answer.keys_found
+        found = answer.discovered_groups
         assert found is not None
         hidden = cities - found.shown
         missed += not found.interval.low <= hidden <= found.interval.high

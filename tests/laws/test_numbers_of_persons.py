@@ -350,10 +350,10 @@ def test_a_variance_of_rows_says_nothing_about_persons(data: pd.DataFrame) -> No
     assert not isinstance(found, Absent)
 
 
-def test_streams_do_not_ask_about_persons(data: pd.DataFrame) -> None:
-    stream = adyton.open(study("add-remove"), data=data).open_stream(positives=1, epsilon=1)
+def test_monitors_do_not_ask_about_persons(data: pd.DataFrame) -> None:
+    monitor = adyton.open(study("add-remove"), data=data).open_monitor(positives=1, epsilon=1)
     with pytest.raises(InvalidRequest, match="rows, not about numbers of each person"):
-        stream.feed(f"SELECT COUNT(*) FROM ({OF_EACH})", above=3)
+        monitor.feed(f"SELECT COUNT(*) FROM ({OF_EACH})", above=3)
 
 
 def test_a_batch_is_about_the_same_persons(data: pd.DataFrame) -> None:

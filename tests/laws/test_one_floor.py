@@ -51,11 +51,11 @@ ALLOWED = {
         "decimal",
     ): "of sums of logarithms of factorials, which lose more",
     (
-        "streams/weights/guess.py",
+        "monitors/pmw/guess.py",
         "decimal",
     ): "keeps a logarithm finite: it corrects a guess, and nothing that is promised rests on how",
     (
-        "streams/weights/run.py",
+        "monitors/pmw/run.py",
         "decimal",
     ): "of a gap: it makes fewer updates possible than are paid",
     (

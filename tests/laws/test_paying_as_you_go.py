@@ -403,29 +403,29 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
 FINDING = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
 
 
-def test_found_keys_end_later_intervals_and_the_preview_says_so_before() -> None:
+def test_discovered_groups_end_later_intervals_and_the_preview_says_so_before() -> None:
     """Of queries without a description."""
     finding = FINDING
     with opened(described=False) as asker:
         first = asker.ask(COUNT, scale=30)
         seen = asker.preview(finding, epsilon=1).population["n"]
         assert isinstance(seen, Absent)
-        assert "finding keys in the data" in seen.reason
+        assert "discovering groups" in seen.reason
         assert isinstance(asker.preview(OTHER, scale=30).population["n"], object)
         assert ahead(asker) > 0  # nothing is lost by looking
         found = asker.ask(finding, epsilon=1)
         assert {type(row.values["n"].population_interval) for row in found.rows} == {Absent}
         later = asker.ask(OTHER, scale=30)
         assert isinstance(only(later).population_interval, Absent)
-        assert "finding keys in the data" in only(later).population_interval.reason
+        assert "discovering groups" in only(later).population_interval.reason
         assert isinstance(asker.preview(OTHER, scale=60).population["n"], Absent)
         assert not [name for name in later.certificate.theorems if name.startswith("SUBSET")]
         assert ends(asker.ask(COUNT, scale=30)) == ends(first)
-        with pytest.raises(InvalidRequest, match="keys were found"):
+        with pytest.raises(InvalidRequest, match="groups were discovered"):
             asker.p_value_threshold("0.05")
 
 
-def test_after_found_keys_queries_with_a_description_keep_their_intervals() -> None:
+def test_after_discovered_groups_queries_with_a_description_keep_their_intervals() -> None:
     """Mutants: that of the subset theorem in its place; one that widens with what was released."""
     with opened() as asker, opened() as plain:
         before = ahead(asker)
@@ -441,22 +441,22 @@ def test_after_found_keys_queries_with_a_description_keep_their_intervals() -> N
         for i in range(9):  # other noise and other levels, and the rows' part is the same
             plain.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=3)
         assert ahead(plain) <= 1.1 * ahead(asker, "SELECT COUNT(*) AS n FROM t WHERE f10")
-        with pytest.raises(InvalidRequest, match="keys were found"):
+        with pytest.raises(InvalidRequest, match="groups were discovered"):
             asker.p_value_threshold("0.05")
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_stream_in_between_widens_later_answers_and_their_certificate_names_it(numeric: bool) -> None:
+def test_a_monitor_in_between_widens_later_answers_and_their_certificate_names_it(numeric: bool) -> None:
     with opened() as asker, opened() as plain:
         for one in (asker, plain):
             one.ask(COUNT, scale=30)
         narrow = ahead(plain)
-        stream = asker.open_stream(positives=2, numeric=numeric, epsilon=1)
+        monitor = asker.open_monitor(positives=2, numeric=numeric, epsilon=1)
         (receipt,) = list(asker.receipts())[1:]
         assert (receipt.order.radius > 0, receipt.order.pure) == (numeric, receipt.spent_pure)
         assert receipt.order.pure > 0.1 * UNITS_PER_ONE
         for i in range(4):
-            stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS)
+            monitor.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS)
         assert ahead(asker) > 1.05 * narrow
         later = asker.ask(OTHER, scale=30)
         assert "SUBSET-WITH-PURE-PARTS" in later.certificate.theorems
@@ -464,15 +464,15 @@ def test_a_stream_in_between_widens_later_answers_and_their_certificate_names_it
         assert "SUBSET-WITH-PURE-PARTS" not in asker.ask(COUNT, scale=30).certificate.theorems
 
 
-def test_a_dearer_stream_costs_more_width_and_several_cost_the_sum_of_their_epsilons() -> None:
+def test_a_dearer_monitor_costs_more_width_and_several_cost_the_sum_of_their_epsilons() -> None:
     widths, epsilons = [], []
-    for streams in (["0.2"], ["0.2", "0.2", "0.2"], ["1"], ["4"]):
+    for monitors in (["0.2"], ["0.2", "0.2", "0.2"], ["1"], ["4"]):
         with opened(described=False) as asker:
-            for epsilon in streams:
-                asker.open_stream(positives=1, epsilon=epsilon)
+            for epsilon in monitors:
+                asker.open_monitor(positives=1, epsilon=epsilon)
             epsilons.append(asker._ledger.totals().pure)
             assert epsilons[-1] == sum(receipt.order.pure for receipt in asker.receipts())
-            for i in range(3 - len(streams)):  # the same number of queries, so the same level
+            for i in range(3 - len(monitors)):  # the same number of queries, so the same level
                 asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=10**5)
             widths.append(ahead(asker))
     assert epsilons[1] == 3 * epsilons[0]

@@ -428,7 +428,7 @@ def test_a_level_of_a_test_is_a_probability(alpha: Any) -> None:
 def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> None:
     """A release with a delta has no bounded information, and no theorem here covers it.
 
-    A pure study knows its delta when it is made; with Gaussian noise only a query that found keys matters.
+    A pure study knows its delta when it is made; with Gaussian noise only a query that discovered groups matters.
     """
     keys = Fraction(1, 10**9)
     made = Study(
@@ -446,7 +446,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> N
             return
         assert asker.p_value_threshold("0.05") == pytest.approx(0.05)
         asker.ask("SELECT town, COUNT(*) FROM t GROUP BY town", epsilon=1)
-        with pytest.raises(InvalidRequest, match="keys were found"):
+        with pytest.raises(InvalidRequest, match="groups were discovered"):
             asker.p_value_threshold("0.05")
 
 

@@ -259,17 +259,17 @@ def test_a_preview_with_groups_is_for_the_widest_of_the_spreads_that_were_learne
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_stream_says_before_how_much_wider_later_counts_become(numeric: bool) -> None:
+def test_a_monitor_says_before_how_much_wider_later_counts_become(numeric: bool) -> None:
     with opened() as asker, opened() as other:
         for one in (asker, other):
             one.ask("SELECT COUNT(*) FROM t WHERE rare", scale=100)
         words: dict[str, Any] = {"positives": 2, "numeric": numeric, "epsilon": "0.2"}
-        seen, before = asker.preview_stream(**words), asker.statement()
+        seen, before = asker.preview_monitor(**words), asker.statement()
         assert isinstance(seen.later, Later)
         assert asker.statement() == before  # free of charge
-        stream = asker.open_stream(**words)
-        assert stream.statement().cost == seen.cost
-        assert seen.stream == stream.statement().stream
+        monitor = asker.open_monitor(**words)
+        assert monitor.statement().cost == seen.cost
+        assert seen.monitor == monitor.statement().monitor
         assert seen.fits
         assert width(asker, COUNT, scale=LUCK) == seen.later.after
         other.ask("SELECT COUNT(*) FROM t WHERE coin AND rare", scale=10**7)  # tells nothing
@@ -279,7 +279,7 @@ def test_a_stream_says_before_how_much_wider_later_counts_become(numeric: bool) 
     assert seen.to_json()["later"] == {"without": seen.later.without, "after": seen.later.after}
 
 
-def test_found_keys_say_before_that_they_end_all_later_intervals() -> None:
+def test_discovered_groups_say_before_that_they_end_all_later_intervals() -> None:
     with opened() as asker:
         seen = asker.preview(TOWNS, epsilon=1)
         assert seen.later is not None
@@ -292,16 +292,16 @@ def test_found_keys_say_before_that_they_end_all_later_intervals() -> None:
         assert asker.preview(COUNT, scale=30).later is None  # nothing is lost by looking
         asker.ask(TOWNS, epsilon=1)
         assert asker.preview(TOWNS, epsilon=2).later is None  # nothing is left to end
-        assert asker.preview_stream(positives=1, epsilon=1).later is None
+        assert asker.preview_monitor(positives=1, epsilon=1).later is None
 
 
 def test_nothing_is_said_where_later_answers_have_no_interval_or_pay_what_was_fixed_in_advance() -> None:
     for asker in (opened("pure"), opened(validity=False), opened(adjacency="add-remove")):
         with asker:
-            assert asker.preview_stream(positives=1, epsilon=1).later is None
+            assert asker.preview_monitor(positives=1, epsilon=1).later is None
     with opened(adjacency="add-remove") as asker:
         asker.ask("SELECT COUNT(*) FROM t", epsilon=1)  # now the number of units is known
-        assert asker.preview_stream(positives=1, epsilon=1).later is not None
+        assert asker.preview_monitor(positives=1, epsilon=1).later is not None
 
 
 def test_the_command_line_takes_what_is_expected(tmp_path: Path) -> None:

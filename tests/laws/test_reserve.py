@@ -106,7 +106,7 @@ def test_queries_read_the_others_alone_and_say_so(unit: PrivacyUnit, accounting:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_batches_selections_streams_weights_and_synthetic_tables_do_too(unit: PrivacyUnit) -> None:
+def test_batches_selections_monitors_pmw_and_synthetic_tables_do_too(unit: PrivacyUnit) -> None:
     """Mutant: a loaded table that holds all units."""
     with opened(unit) as curator:
         sides = [f"SELECT COUNT(*) FROM t WHERE side = '{side}'" for side in ("kept", "read")]
@@ -116,11 +116,11 @@ def test_batches_selections_streams_weights_and_synthetic_tables_do_too(unit: Pr
         best = curator.ask(adyton.best_of([*sides, "SELECT COUNT(*) FROM t WHERE age > 500"], 1), epsilon=100)
         assert "'read'" in best.to_json()["answer"][0]["keys"]["candidate"]
         assert "reserve" in (best.left_out_rows or "")
-        stream = curator.open_stream(positives=1, epsilon=100)
-        found = stream.feed(sides[0], above=20)
+        monitor = curator.open_monitor(positives=1, epsilon=100)
+        found = monitor.feed(sides[0], above=20)
         assert not found.above
         assert "reserve" in (found.left_out_rows or "")
-        assert stream.feed(sides[1], above=20).above
+        assert monitor.feed(sides[1], above=20).above
         made = curator.synthesize(["side", "small"], rows=1000, epsilon=100)
         assert (made.to_pandas().side == "read").mean() > 0.97
         assert any("reserve" in assumed for assumed in made.certificate.assumptions)
@@ -134,14 +134,14 @@ def _bounds(curator: Curator) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_weights_count_the_others(unit: PrivacyUnit) -> None:
+def test_pmw_counts_the_others(unit: PrivacyUnit) -> None:
     """The number of units is not public any more: it is measured, and paid for.  Mutant: ``table.rows``."""
     with opened(unit) as curator:
         words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 1000}, "epsilon": 3}
-        weights = curator.open_weights(["side", "age", "small"], **words)
-        assert abs(weights.statement().total - read_rows()) < 0.1 * SIZE
-        assert weights._terms.rows is None
-        assert weights._terms.total is not None
+        run = curator.open_pmw(["side", "age", "small"], **words)
+        assert abs(run.statement().total - read_rows()) < 0.1 * SIZE
+        assert run._terms.rows is None
+        assert run._terms.total is not None
 
 
 def test_keys_are_found_among_the_others() -> None:

@@ -47,7 +47,7 @@ CHARGES: dict[str, Any] = {
         adyton.best_of({"old": adyton.count("age > 50"), "young": adyton.count("age < 50")}), share="0.1", request=request
     ),
     "bounds": lambda asker, request: asker.suggest_bounds("age", share="0.3", request=request).answer,
-    "a stream": lambda asker, request: asker.open_stream(positives=2, share="0.1", request=request).statement(),
+    "a monitor": lambda asker, request: asker.open_monitor(positives=2, share="0.1", request=request).statement(),
     "a synthetic table": lambda asker, request: asker.synthesize(["region"], share="0.1", request=request),
 }  # fmt: skip
 
@@ -56,7 +56,7 @@ CHARGES: dict[str, Any] = {
 @pytest.mark.parametrize("what", CHARGES)
 def test_a_share_is_of_what_was_left_then(what: str, accounting: str) -> None:
     """Mutants: ``left_before`` forgets the amount of the receipt; ``requested`` finds nothing."""
-    if accounting == "pure" and what not in ("a stream", *TEXTS[:1]):
+    if accounting == "pure" and what not in ("a monitor", *TEXTS[:1]):
         pytest.skip("one of each is enough for the third filter")
     with curator(accounting=accounting, delta=0 if accounting == "pure" else Fraction(1, 10**8)) as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.2")
@@ -91,7 +91,7 @@ def test_a_planned_query_has_the_noise_of_its_number() -> None:
         assert asker.ledger.count() == 6
 
 
-@pytest.mark.parametrize("what", [TEXTS[0], "a stream"])
+@pytest.mark.parametrize("what", [TEXTS[0], "a monitor"])
 def test_a_cap_that_was_reached_since_refuses_no_retry(what: str) -> None:
     """Mutant: what is beyond the cap now is refused, though it was charged before."""
     capped = Validity("0.95", queries=1, stability="0.1", beyond_plan="refuse")

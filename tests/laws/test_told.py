@@ -16,10 +16,10 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Order
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.monitors.told import exchanged, told_by
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
-from adyton.streams.told import exchanged, told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats
 from adyton.validity.last_look.told import ReleasedTotals
@@ -91,20 +91,20 @@ def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exch
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_stream_is_counted_by_what_it_said(accounting: str, numeric: bool) -> None:
+def test_a_monitor_is_counted_by_what_it_said(accounting: str, numeric: bool) -> None:
     with opened(accounting) as asker:
-        stream = asker.open_stream(positives=2, epsilon=5, numeric=numeric)
+        monitor = asker.open_monitor(positives=2, epsilon=5, numeric=numeric)
         assert told(asker).said == 0
         asked = "SELECT COUNT(*) FROM t WHERE age < 50"
-        above = [stream.feed(asked, above=limit).above for limit in (280, 20, 290, 30)]
+        above = [monitor.feed(asked, above=limit).above for limit in (280, 20, 290, 30)]
         found = told(asker)
         assert above == [False, True, False, True]
         assert found.said == comparisons_nats(above)
-        assert found.pure == found.by_streams > 0
-        assert [one.many for one in found.of_streams] == [2 if numeric else 0]
+        assert found.pure == found.by_monitors > 0
+        assert [one.many for one in found.of_monitors] == [2 if numeric else 0]
         asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=100)
-        names = {"moments, streams by what they said"} if accounting == "pure" else set()
-        names |= {"subset, streams by what they said"} if accounting == "gdp" else set()
+        names = {"moments, monitors by what they said"} if accounting == "pure" else set()
+        names |= {"subset, monitors by what they said"} if accounting == "gdp" else set()
         assert names <= routes(asker)
 
 
@@ -133,14 +133,14 @@ def test_what_is_charged_and_not_answered_is_not_counted() -> None:
         assert told(asker).radius * UNITS_PER_ONE == radius
 
 
-def test_a_stream_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None:
-    """Mutants: a mean is taken to move one way; that a stream was closed is read as an answer."""
+def test_a_monitor_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None:
+    """Mutants: a mean is taken to move one way; that a monitor was closed is read as an answer."""
     paid = {}
     for kind in ("counts", "means"):
         with opened("pure", "add-remove") as asker:
-            stream = asker.open_stream(positives=1, epsilon=1, of=kind)
-            stream.feed("SELECT COUNT(*) FROM t", above=1000)
-            stream.close()
+            monitor = asker.open_monitor(positives=1, epsilon=1, of=kind)
+            monitor.feed("SELECT COUNT(*) FROM t", above=1000)
+            monitor.close()
             paid[kind] = told(asker).pure
             assert told(asker).said > 0
     assert paid["means"] == pytest.approx(2)

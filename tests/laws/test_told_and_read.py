@@ -23,11 +23,11 @@ from adyton.holdout.methods.options import Slices
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
-from adyton.streams.answer import StreamAnswer, StreamPreview, StreamStatement
+from adyton.monitors.answer import MonitorAnswer, MonitorPreview, MonitorStatement
 from adyton.study import Validity
-from books import book_of
 from how_often import often
 from kept_rows import open_kept
+from shared_budgets import shared_budget_of
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import Court, court
 
@@ -118,10 +118,10 @@ def curator(**more: Any) -> adyton.Curator:
 
 
 KINDS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
-    "keys that are found": (
+    "discovered groups": (
         {"discovery_delta": Fraction(1, 10**7)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.5"}
     ),
-    "no key is found": (
+    "no group is discovered": (
         {"discovery_delta": Fraction(1, 10**9)}, "SELECT word, COUNT(*) AS n FROM people GROUP BY word", {"share": "0.0001"}
     ),
     "no rows of a population": (
@@ -155,9 +155,9 @@ def test_what_only_some_answers_say_is_read_back(kind: str) -> None:
     with curator(**more) as asker:
         assert_same(asker.preview(query, **price))
         again = assert_same_answer(asker.ask(query, **price))
-        if kind == "no key is found":
+        if kind == "no group is discovered":
             assert len(again) == 0
-            assert again.keys_found is not None
+            assert again.discovered_groups is not None
         if kind == "a mean within a width":
             assert any(note.startswith("WIDER THAN ASKED") for note in again.notes())
         assert_same_answer(asker.ask(query, **price))  # once more: free of charge
@@ -176,15 +176,15 @@ def test_batches_and_what_is_derived_from_them_are_read_back() -> None:
         assert_same(asker.preview("SELECT COUNT(*) FROM people WHERE age >= 30 AND age < 60", share="0.1"))
 
 
-def test_streams_bounds_and_last_looks_are_read_back() -> None:
+def test_monitors_bounds_and_last_looks_are_read_back() -> None:
     with curator(validity=Validity("0.95", reserve="0.1")) as asker:
-        assert isinstance(assert_same(asker.preview_stream(positives=2, share="0.1")), StreamPreview)
-        stream = asker.open_stream(positives=2, of="means", numeric=True, share="0.2")
-        assert isinstance(assert_same(stream.statement()), StreamStatement)
-        fed = [stream.feed(f"SELECT {what} FROM people", above=0) for what in ("COUNT(*)", "AVG(age)")]
+        assert isinstance(assert_same(asker.preview_monitor(positives=2, share="0.1")), MonitorPreview)
+        monitor = asker.open_monitor(positives=2, of="means", numeric=True, share="0.2")
+        assert isinstance(assert_same(monitor.statement()), MonitorStatement)
+        fed = [monitor.feed(f"SELECT {what} FROM people", above=0) for what in ("COUNT(*)", "AVG(age)")]
         assert {one.above for one in fed} == {True}
         for one in fed:
-            assert isinstance(assert_same(one), StreamAnswer)
+            assert isinstance(assert_same(one), MonitorAnswer)
         assert isinstance(assert_same(asker.statement()), adyton.Statement)
         assert isinstance(assert_same(asker.last_look("0.05", "0.001")), LastLook)
     with curator() as asker:
@@ -192,11 +192,11 @@ def test_streams_bounds_and_last_looks_are_read_back() -> None:
         assert isinstance(assert_same(found, found.column), SuggestedBounds)
 
 
-def test_a_statement_with_a_book_is_read_back(tmp_path: Path) -> None:
-    book = book_of(tmp_path / "book.ledger", epsilon=10, delta=Fraction(1, 10**6))
-    with curator(book=book) as asker:
+def test_a_statement_with_a_shared_budget_is_read_back(tmp_path: Path) -> None:
+    shared_budget = shared_budget_of(tmp_path / "shared_budget.ledger", epsilon=10, delta=Fraction(1, 10**6))
+    with curator(shared_budget=shared_budget) as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
-        assert assert_same(asker.statement()).book is not None
+        assert assert_same(asker.statement()).shared_budget is not None
 
 
 def test_an_answer_about_made_up_rows_stays_one() -> None:
@@ -224,7 +224,7 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
     """Mutant: ``receipt_from`` does not compare the digest."""
     with curator() as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
-        asker.open_stream(positives=1, share="0.1")
+        asker.open_monitor(positives=1, share="0.1")
         told, kept = sent(asker.receipts().to_json()), list(asker.receipts())
         assert header_from(told["header"], told["accounting"]) == asker.ledger.header
     assert [receipt_from(one, 0) for one in told["receipts"]] == kept

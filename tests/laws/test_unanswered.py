@@ -146,14 +146,16 @@ def test_keys_are_found_with_the_share_of_the_receipt_that_paid(tmp_path: Path, 
         again = curator.ask(asked, epsilon=2)
         assert again.receipt.number == 2
         once_more = curator.ask(asked, epsilon="2.0000001")
-        assert again.keys_found is not None
-        assert once_more.keys_found is not None
-        assert fresh.keys_found is not None
-        assert again.keys_found.threshold < once_more.keys_found.threshold  # receipt 4 gets a smaller share
+        assert again.discovered_groups is not None
+        assert once_more.discovered_groups is not None
+        assert fresh.discovered_groups is not None
+        assert (
+            again.discovered_groups.threshold < once_more.discovered_groups.threshold
+        )  # receipt 4 gets a smaller share
 
 
-def test_a_stream_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkeypatch: Any) -> None:
-    """Streams keep their answers in notes: nothing is read again, and a second stream is a second charge."""
+def test_a_monitor_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkeypatch: Any) -> None:
+    """Monitors keep their answers in notes: nothing is read again, and a second monitor is a second charge."""
     annotate = SqliteLedger.annotate
 
     def stopped(self: SqliteLedger, *arguments: Any) -> Any:
@@ -163,10 +165,10 @@ def test_a_stream_that_was_paid_for_is_opened_by_its_receipt(study: Path, monkey
         with monkeypatch.context() as patch:
             patch.setattr(SqliteLedger, "annotate", stopped)
             with pytest.raises(KeyboardInterrupt):
-                curator.open_stream(positives=2, epsilon=1)
+                curator.open_monitor(positives=2, epsilon=1)
         assert SqliteLedger.annotate is annotate
-        assert curator.stream(1).feed(query(1), above=10).stream == 1
-        assert curator.open_stream(positives=2, epsilon=1).number == 2
+        assert curator.monitor(1).feed(query(1), above=10).monitor == 1
+        assert curator.open_monitor(positives=2, epsilon=1).number == 2
 
 
 def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: Any) -> None:

@@ -16,8 +16,8 @@ from adyton.kernel.ledger import Order, SqliteLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table, TextColumn
 from adyton.kernel.special.monitor import replace_one_cost
+from adyton.monitors.plan import machine_of
 from adyton.setup.amending import amend, check_amended
-from adyton.streams.plan import machine_of
 from adyton.study import Study, read_study
 from study_on_disk import query, write_study
 
@@ -34,7 +34,7 @@ def opened(accounting: str) -> Any:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_found_keys_are_not_proved_where_noise_is_gaussian(accounting: str) -> None:
+def test_discovered_groups_are_not_proved_where_noise_is_gaussian(accounting: str) -> None:
     """Mutant: ``Basket.order`` without ``unproved``."""
     with opened(accounting) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
@@ -46,10 +46,10 @@ def test_found_keys_are_not_proved_where_noise_is_gaussian(accounting: str) -> N
 
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_a_stream_pays_by_its_pure_part_or_by_its_radius(accounting: str, numeric: bool) -> None:
+def test_a_monitor_pays_by_its_pure_part_or_by_its_radius(accounting: str, numeric: bool) -> None:
     limit = Guarantee(Fraction(2), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
     with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), limit, accounting), data=DATA) as curator:
-        curator.open_stream(positives=2, epsilon="0.25", numeric=numeric)
+        curator.open_monitor(positives=2, epsilon="0.25", numeric=numeric)
         (receipt,) = curator.receipts()
     exchanged = replace_one_cost(machine_of(receipt)).pure
     assert exchanged is not None
@@ -67,9 +67,9 @@ def test_an_amended_study_carries_all_of_it_and_every_radius_in_full(tmp_path: P
     old = write_study(tmp_path)
     with adyton.open(old) as curator:
         curator.ask(query(1), scale=1000)
-        curator.open_stream(positives=1, epsilon="0.1")
+        curator.open_monitor(positives=1, epsilon="0.1")
     with closing(SqliteLedger(old.with_suffix(".ledger"))) as ledger:
-        ledger.charge(Order("found keys", "[]", 5, 70, unproved=True))
+        ledger.charge(Order("discovered groups", "[]", 5, 70, unproved=True))
         last = ledger.charge(Order("settled", "[]", 5, 90)).receipt
         ledger.remember(last.number, "[]", 30)
         ledger.charge(Order("the last one", "[]", 5, 20))

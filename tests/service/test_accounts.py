@@ -53,8 +53,8 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
         ("preview", {"query": COUNT}),
         ("ask_many", {"queries": [COUNT, COUNT.replace(">", "<")]}),
         ("suggest_bounds", {"column": "income"}),
-        ("streams", {"positives": 1}),
-        ("streams/preview", {"positives": 1}),
+        ("monitors", {"positives": 1}),
+        ("monitors/preview", {"positives": 1}),
     ):
         for headers in (ana, ben, cal):
             refused = house.client.post(

@@ -75,17 +75,17 @@ def test_the_account(place: str) -> None:
     assert printed("verify", place, "--head", "0" * 64, code=5)["error"]["kind"] == "ledger_corrupt"
 
 
-def test_bounds_streams_and_made_up_files(place: str) -> None:
+def test_bounds_monitors_and_made_up_files(place: str) -> None:
     assert printed("suggest-bounds", place, "income", "--share", "0.02")["write"].startswith("CLAMP")
-    assert printed("stream", "open", place, "--positives", "2", "--share", "0.02", "--preview")["more"]
-    opened = printed("stream", "open", place, "--positives", "2", "--share", "0.02")
+    assert printed("monitor", "open", place, "--positives", "2", "--share", "0.02", "--preview")["more"]
+    opened = printed("monitor", "open", place, "--positives", "2", "--share", "0.02")
     number = str(opened["number"])
-    assert printed("stream", "feed", place, number, COUNT, "--above", "0")["above"] is True
+    assert printed("monitor", "feed", place, number, COUNT, "--above", "0")["above"] is True
     Path("fed.json").write_text(json.dumps([{"query": COUNT, "above": 1000}]), encoding="utf-8")
-    assert printed("stream", "feed", place, number, "--file", "fed.json")["feeds"] == 2
-    assert [one["number"] for one in printed("stream", "list", place)["streams"]] == [opened["number"]]
-    assert len(printed("stream", "list", place, number)["answers"]) == 2
-    assert printed("stream", "close", place, number)["closed"] is True
+    assert printed("monitor", "feed", place, number, "--file", "fed.json")["feeds"] == 2
+    assert [one["number"] for one in printed("monitor", "list", place)["monitors"]] == [opened["number"]]
+    assert len(printed("monitor", "list", place, number)["answers"]) == 2
+    assert printed("monitor", "close", place, number)["closed"] is True
     assert printed("mock", place, "-o", "made_up.parquet", "--rows", "40")["files"] == ["made_up.parquet"]
     made_up = pd.read_parquet("made_up.parquet")
     assert list(made_up.columns) == ["income", "region"]

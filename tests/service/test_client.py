@@ -19,16 +19,16 @@ import pytest
 
 import adyton
 from adyton import errors
-from adyton.client import RemoteHoldout, RemoteLeaderboard, RemoteMock, RemoteStream, RemoteStudy
+from adyton.client import RemoteHoldout, RemoteLeaderboard, RemoteMock, RemoteMonitor, RemoteStudy
 from adyton.client.address import split_address
 from adyton.client.faults import KINDS, told_error
 from adyton.curator.mock import MockAnswer
 from adyton.kernel.ledger import Order
 from adyton.kernel.schema import BooleanColumn
+from adyton.monitors.open_monitor import OpenMonitor
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
-from adyton.streams.stream import Stream
 from broken_line import BrokenLine, changed, reply
 from how_often import LONG
 from served import COUNT, Server, free_port, server, write_study
@@ -66,8 +66,8 @@ def owner_token(running: Server) -> str:
 # Nothing is forgotten -------------------------------------------------------------------------------------------
 
 STUDY = (
-    "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_stream", "preview_stream", "stream",
-    "streams", "statement", "receipts", "verify", "mock", "p_value_threshold", "last_look",
+    "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_monitor", "preview_monitor", "monitor",
+    "monitors", "statement", "receipts", "verify", "mock", "p_value_threshold", "last_look",
 )  # fmt: skip
 HOLDOUT = (
     "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "statement", "leaderboard",
@@ -78,9 +78,9 @@ PAIRS = [
     *((adyton.Holdout, RemoteHoldout, name) for name in HOLDOUT),
     *((adyton.Leaderboard, RemoteLeaderboard, name) for name in ("submit", "standings")),
     *((adyton.Curator, RemoteMock, name) for name in ("ask", "ask_many")),
-    *((Stream, RemoteStream, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
+    *((OpenMonitor, RemoteMonitor, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
 ]
-ELSEWHERE = {"RemoteStream": "Stream", "RemoteMock": "Curator", "RemoteScorer": "Scorer"}
+ELSEWHERE = {"RemoteMonitor": "OpenMonitor", "RemoteMock": "Curator", "RemoteScorer": "Scorer"}
 ELSEWHERE["RemoteLeaderboard"] = "Leaderboard"
 
 
@@ -95,8 +95,8 @@ def test_signatures_are_those_in_process(here: type, there: type, name: str) -> 
 def test_every_public_method_of_a_curator_is_there_or_is_known_not_to_be() -> None:
     """Mutant: a new method of a curator that nobody thought of here."""
     not_served = {
-        "derive", "through", "observed", "prepare", "publish_test", "left_for", "open_weights", "opened_weights", "preview_weights",
-        "weights", "synthesize", "preview_synthesis", "ledger",
+        "derive", "through", "observed", "prepare", "publish_test", "left_for", "open_pmw", "opened_pmw", "preview_pmw",
+        "pmw", "synthesize", "preview_synthesis", "ledger",
     }  # fmt: skip
     both = {name for name in dir(adyton.Curator) if not name.startswith("_")}
     assert both - not_served - set(dir(RemoteStudy)) == set()
@@ -162,23 +162,23 @@ def test_batches_and_previews(ana: RemoteStudy) -> None:
         ana.ask_many(COUNT, share="0.001")
 
 
-def test_bounds_streams_and_a_mock(ana: RemoteStudy) -> None:
+def test_bounds_monitors_and_a_mock(ana: RemoteStudy) -> None:
     assert ana.suggest_bounds("income", share="0.02").clamp.startswith("CLAMP(income, ")
-    assert ana.preview_stream(positives=1, share="0.01").fits
-    stream = ana.open_stream(positives=2, share="0.02")
-    found = stream.feed_many([(COUNT, 1000), (adyton.count(), "0"), (COUNT, 0), (COUNT, 0)])
+    assert ana.preview_monitor(positives=1, share="0.01").fits
+    monitor = ana.open_monitor(positives=2, share="0.02")
+    found = monitor.feed_many([(COUNT, 1000), (adyton.count(), "0"), (COUNT, 0), (COUNT, 0)])
     assert [answer.above for answer in found.answers] == [False, True, True]
     assert found.not_asked == 1
-    assert [one.to_json() for one in ana.stream(stream.number).answers()] == [
+    assert [one.to_json() for one in ana.monitor(monitor.number).answers()] == [
         a.to_json() for a in found.answers
     ]
     with pytest.raises(adyton.PrivacyRefused, match="halted"):
-        stream.feed(COUNT, above=0)
-    second = ana.open_stream(positives=2, share="0.02")
+        monitor.feed(COUNT, above=0)
+    second = ana.open_monitor(positives=2, share="0.02")
     with pytest.raises(adyton.InvalidRequest, match=r"query 2 of 2.*1 before it were answered"):
         second.feed_many([(COUNT, 1000), ("SELECT nothing", 0)])
     assert second.close().closed
-    assert [one.short_state for one in ana.streams().streams] == ["halted", "closed"]
+    assert [one.short_state for one in ana.monitors().monitors] == ["halted", "closed"]
     with ana.mock() as mock:
         made_up = [mock.ask(GROUPS, within=50), *mock.ask_many([COUNT, GROUPS], share="0.5")]
     assert {type(one) for one in made_up} == {MockAnswer}
@@ -303,7 +303,7 @@ def test_errors_are_those_in_process(ana: RemoteStudy, folder: Path, running: Se
         == "once"
     )
     refused(lambda: ana.ask("SELECT " + "1+" * 100_000 + "1", within=5), errors.TooLarge)
-    refused(lambda: ana.stream(1).answers(), errors.NotFound)
+    refused(lambda: ana.monitor(1).answers(), errors.NotFound)
     with adyton.connect(running.url, token_for(folder, "eve", "auditor")) as connection:
         refused(lambda: connection.study("people").ask(COUNT, within=50), errors.Forbidden)
         refused(lambda: connection.study("capped"), errors.NotFound)

@@ -61,12 +61,12 @@ CALLS = {
     "/suggest_bounds": lambda asker, number, price: (
         asker.suggest_bounds("income", where=f"income < {10**5 + number}", **price).answer
     ),
-    "/streams": lambda asker, number, price: asker.open_stream(positives=1, **price).statement(),
+    "/monitors": lambda asker, number, price: asker.open_monitor(positives=1, **price).statement(),
 }
 TRIED = [(path, price, how) for path, price in (
     ("/ask", "within"), ("/ask", "share"), ("/ask", "epsilon"), ("/ask", "scale"), ("/ask_many", "share"),
-    ("/suggest_bounds", "share"), ("/streams", "share"), ("/streams", "epsilon"),
-) for how in BREAKS if how != "late" or path in ("/streams", "/suggest_bounds")]  # fmt: skip
+    ("/suggest_bounds", "share"), ("/monitors", "share"), ("/monitors", "epsilon"),
+) for how in BREAKS if how != "late" or path in ("/monitors", "/suggest_bounds")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "price", "how"), TRIED)
@@ -186,15 +186,15 @@ def test_what_is_fed_is_not_sent_again_but_can_be_looked_up(
 ) -> None:
     """The same twice would use up two positives.  Mutant: ``again=True``."""
     asker = study(running, line, "feeding")
-    stream = asker.open_stream(positives=5, share="0.5")
+    monitor = asker.open_monitor(positives=5, share="0.5")
     line.plans["/feed"] = [AFTER]
     with pytest.raises(errors.Unanswered, match="answers"):
-        stream.feed(COUNT, above=0)
+        monitor.feed(COUNT, above=0)
     assert len(line.sent("/feed")) == 1
-    assert [one.above for one in stream.answers()] == [True]
+    assert [one.above for one in monitor.answers()] == [True]
     line.plans["/feed"] = [LATER]  # nothing was fed
-    assert stream.feed(COUNT, above=0).feeds == 2
-    assert stream.statement().positives_left == 3
+    assert monitor.feed(COUNT, above=0).feeds == 2
+    assert monitor.statement().positives_left == 3
 
 
 def test_a_score_that_is_lost_is_charged_once(running: Server, line: BrokenLine, waited: list[float]) -> None:

@@ -348,18 +348,18 @@ def test_too_many_requests_are_refused(tmp_path: Path) -> None:
         assert house.client.get("/v1/studies/people", headers=house.made("ben")).status_code == 200
 
 
-def test_a_stream_belongs_to_whoever_opened_it(house: Served) -> None:
+def test_a_monitor_belongs_to_whoever_opened_it(house: Served) -> None:
     ana, ben = house.made("ana"), house.made("ben", "owner")
     number = house.client.post(
-        "/v1/studies/people/streams", headers=ana, json={"positives": 2, "share": 0.1}
+        "/v1/studies/people/monitors", headers=ana, json={"positives": 2, "share": 0.1}
     ).json()["receipt"]["number"]
-    path = f"/v1/studies/people/streams/{number}"
+    path = f"/v1/studies/people/monitors/{number}"
     fed = house.client.post(f"{path}/feed", headers=ana, json={"query": COUNT, "above": 100})
     assert fed.json()["above"] is True
     assert house.client.get(path, headers=ana).json()["answers"] == [fed.json()]
     foreign = house.client.post(f"{path}/feed", headers=ben, json={"query": COUNT, "above": 100})
     missing = house.client.post(
-        "/v1/studies/people/streams/77/feed", headers=ben, json={"query": COUNT, "above": 100}
+        "/v1/studies/people/monitors/77/feed", headers=ben, json={"query": COUNT, "above": 100}
     )
     assert foreign.status_code == 404
     assert foreign.content == missing.content
@@ -421,21 +421,27 @@ def test_no_header_names_a_version(calm: Served) -> None:
         )
 
 
-def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path) -> None:
-    """Mutant: ``with_book`` does not look behind the ledger of a name."""
-    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "accounting": "gdp"}
-    adyton.Book.create(tmp_path / "all.ledger", **book, rows="related").close()
+def test_a_study_with_a_shared_budget_is_charged_there_too_by_whoever_asks(tmp_path: Path) -> None:
+    """Mutant: ``with_shared_budget`` does not look behind the ledger of a name."""
+    shared_budget = {
+        "adjacency": "replace-one",
+        "unit": "row",
+        "epsilon": 10,
+        "delta": "1e-9",
+        "accounting": "gdp",
+    }
+    adyton.SharedBudget.create(tmp_path / "all.ledger", **shared_budget, rows="related").close()
     studies = [write_study(tmp_path, name) for name in ("people", "other")]
     for study in studies:
-        said = study.read_text().replace("delta = 1e-9", 'delta = 1e-9\nbook = "all.ledger"')
+        said = study.read_text().replace("delta = 1e-9", 'delta = 1e-9\nshared_budget = "all.ledger"')
         study.write_text(said, encoding="utf-8")
     with served(studies, LIMITED) as house:
         ana, ben = house.made("ana"), house.made("ben", study="other")
         assert house.ask(ana, COUNT, within=30).status_code == 200
         alone = house.ask(ben, COUNT, study="other", within=30).json()
-        assert "BOOK" in alone["certificate"]["theorems"]
+        assert "SHARED-BUDGET" in alone["certificate"]["theorems"]
         told = house.client.get("/v1/studies/other/statement", headers=ben).json()
-        assert units(told["spent"]["amount"]) < units(told["book"]["spent"]["amount"])
+        assert units(told["spent"]["amount"]) < units(told["shared_budget"]["spent"]["amount"])
 
 
 def test_pages_of_the_chain_go_on_over_lost_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

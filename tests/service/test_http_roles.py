@@ -23,11 +23,11 @@ ROUTES: dict[tuple[str, str], tuple[Action, Any]] = {
     ("POST", "/v1/studies/{study}/mock/ask_many"): (Action.TRY, {"queries": [COUNT], "within": 500}),
     ("POST", "/v1/studies/{study}/last_look"): (Action.ALL_RECEIPTS, {"alpha": 0.05}),
     ("POST", "/v1/studies/{study}/suggest_bounds"): (Action.ASK, {"column": "income", "share": 0.1}),
-    ("POST", "/v1/studies/{study}/streams"): (Action.ASK, {"positives": 1, "share": 0.01}),
-    ("POST", "/v1/studies/{study}/streams/preview"): (Action.PREVIEW, {"positives": 1, "share": 0.01}),
-    ("GET", "/v1/studies/{study}/streams/{number}"): (Action.ASK, None),
-    ("POST", "/v1/studies/{study}/streams/{number}/feed"): (Action.ASK, {"query": COUNT, "above": 10}),
-    ("POST", "/v1/studies/{study}/streams/{number}/close"): (Action.ASK, None),
+    ("POST", "/v1/studies/{study}/monitors"): (Action.ASK, {"positives": 1, "share": 0.01}),
+    ("POST", "/v1/studies/{study}/monitors/preview"): (Action.PREVIEW, {"positives": 1, "share": 0.01}),
+    ("GET", "/v1/studies/{study}/monitors/{number}"): (Action.ASK, None),
+    ("POST", "/v1/studies/{study}/monitors/{number}/feed"): (Action.ASK, {"query": COUNT, "above": 10}),
+    ("POST", "/v1/studies/{study}/monitors/{number}/close"): (Action.ASK, None),
     ("GET", "/v1/studies/{study}/statement"): (Action.STATEMENT, None),
     ("GET", "/v1/studies/{study}/receipts"): (Action.OWN_RECEIPTS, None),
     ("POST", "/v1/studies/{study}/verify"): (Action.VERIFY, {}),
@@ -57,7 +57,7 @@ ROUTES: dict[tuple[str, str], tuple[Action, Any]] = {
 }
 FOR_ANYBODY_WITH_A_TOKEN = {("GET", "/v1/studies"), ("GET", "/v1/holdouts")}
 FOR_EVERYBODY = {("GET", "/healthz"), ("GET", "/readyz")}
-WITH_STREAM = "{number}"
+WITH_MONITOR = "{number}"
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +92,9 @@ def test_every_role_at_every_route(house: Served, role: Role, route: tuple[str, 
     holdout = "ending" if route[1].endswith("{holdout}/close") else "test"  # nothing is scored there later
     study = holdout if "holdouts" in route[1] else "people"
     headers, number = house.made(f"{role} {len(ROUTES)}", role, study=study), 1
-    if WITH_STREAM in route[1] and may(role, Action.ASK):
+    if WITH_MONITOR in route[1] and may(role, Action.ASK):
         opened = house.client.post(
-            "/v1/studies/people/streams", headers=headers, json={"positives": 1, "share": 0.001}
+            "/v1/studies/people/monitors", headers=headers, json={"positives": 1, "share": 0.001}
         )
         number = opened.json()["receipt"]["number"]
     answer = send(house, route, headers, "people", holdout, number)

@@ -429,7 +429,7 @@ word = {kind = "text", longest = 20}
         person = Browsing(house)
         person.log_in(house.made("ana"))
         asked = person.asked("SELECT word, COUNT(*) AS n FROM t GROUP BY word", epsilon="1")
-        told = person.get(str(asked.url).replace("/answer?", "/answer.json?")).json()["keys"]
+        told = person.get(str(asked.url).replace("/answer?", "/answer.json?")).json()["discovered_groups"]
         assert ">common</bdi></th>" in asked.text
         assert "rare 1" not in asked.text
         assert told["shown"] == 1

@@ -145,12 +145,18 @@ def test_a_ledger_with_an_checkpoint_is_looked_at_behind_it(
         assert house.ask(ana, within=50).status_code == 200
 
 
-def test_a_study_with_a_book_is_always_asked_anew(tmp_path: Path) -> None:
-    """What others charge to the book is in no file of this study.  Mutant: ``changes_of`` looks behind a book."""
-    book = {"adjacency": "replace-one", "unit": "row", "epsilon": 10, "delta": "1e-9", "accounting": "gdp"}
-    adyton.Book.create(tmp_path / "all.ledger", **book, rows="related").close()
+def test_a_study_with_a_shared_budget_is_always_asked_anew(tmp_path: Path) -> None:
+    """What others charge to the shared budget is in no file of this study.  Mutant: ``changes_of`` looks behind a shared budget."""
+    shared_budget = {
+        "adjacency": "replace-one",
+        "unit": "row",
+        "epsilon": 10,
+        "delta": "1e-9",
+        "accounting": "gdp",
+    }
+    adyton.SharedBudget.create(tmp_path / "all.ledger", **shared_budget, rows="related").close()
     study = write_study(tmp_path)
-    study.write_text(study.read_text().replace("delta = 1e-9", 'delta = 1e-9\nbook = "all.ledger"'))
+    study.write_text(study.read_text().replace("delta = 1e-9", 'delta = 1e-9\nshared_budget = "all.ledger"'))
     with served([study]) as house:
         asked_three_times(house, house.made("ana"))
         assert not house.house.served[0].repeats._kept

@@ -1,7 +1,7 @@
-"""The exact law of a sparse vector on short streams, taken from the code itself.
+"""The exact law of a sparse vector on short sequences, taken from the code itself.
 
 Noise is scripted: the code is run with each value of the threshold's noise, and the least query noise that
-it calls above is found by halving.  Probabilities of noise are closed forms, so a stream's law is one finite sum
+it calls above is found by halving.  Probabilities of noise are closed forms, so a sequence's law is one finite sum
 over the threshold's noise r, cut off where what is left out has probability ``left_out``.
 """
 
@@ -63,7 +63,7 @@ class Table:
 
 
 def table_of(machine: Any, gaps: Sequence[int], reach: int) -> Table:
-    """Everything about ``machine`` that the law of a stream needs, found by running it."""
+    """Everything about ``machine`` that the law of a sequence needs, found by running it."""
     scales: list[float] = []
     with scripted([0], scales):
         positives = machine.start(None).left
@@ -126,7 +126,7 @@ def answers(length: int, positives: int) -> list[Said]:
 
 
 def law(table: Table, said: Said, gaps: Sequence[Sequence[int]]) -> Floats:
-    """P(said) for every stream of the product of ``gaps``: one axis a query."""
+    """P(said) for every sequence of the product of ``gaps``: one axis a query."""
     result: Floats = np.ones(())
     for run, columns in _runs(table, said, gaps):
         joint = table.weights.reshape(-1)
@@ -159,7 +159,7 @@ def worst_loss(
     reach: int = 200,
     value_loss: Callable[[int], float] = lambda move: 0.0,
 ) -> float:
-    """The largest ln(P(said | stream) / P(said | neighbor)) over all streams of ``gaps``, all neighbors whose
+    """The largest ln(P(said | sequence) / P(said | neighbor)) over all sequences of ``gaps``, all neighbors whose
     queries moved by ``moves``, and all sequences of answers: an upper bound, the cut-off included.
     ``value_loss`` is added for each positive, by how far it moved.
     """
@@ -181,7 +181,7 @@ def _largest_log_ratio(top: Floats, bottom: Floats) -> float:
 
 
 def chance(table: Table, said: Said, gaps: Sequence[int]) -> float:
-    """P(said) for one stream of any length."""
+    """P(said) for one sequence of any length."""
     result = 1.0
     for run, columns in _runs(table, said, [[g] for g in gaps]):
         joint = table.weights.copy()
@@ -192,7 +192,7 @@ def chance(table: Table, said: Said, gaps: Sequence[int]) -> float:
 
 
 def hardest(machine: Any, positives: int, below: int = 30, high: int = 30, low: int = -60) -> float:
-    """The loss of the stream for which the proof loses nothing: many queries far above that are said to be
+    """The loss of the sequence for which the proof loses nothing: many queries far above that are said to be
     below, then the positives, far below; where the threshold is refreshed, that for each positive.  A lower
     bound of the true epsilon, the cut-off included.
     """

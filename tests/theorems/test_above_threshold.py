@@ -1,4 +1,4 @@
-"""ABOVE-THRESHOLD by its exact law on every short stream, and the hardest long one."""
+"""ABOVE-THRESHOLD by its exact law on every short sequence, and the hardest long one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seeded import Seeded
 
 
 class Stepwise:
-    """AboveThreshold one query at a time, as the law of a stream needs it; ``release`` is compared below."""
+    """AboveThreshold one query at a time, as the law of a sequence needs it; ``release`` is compared below."""
 
     def __init__(self, whole: AboveThreshold) -> None:
         self.whole, self.monotone = whole, whole.monotone
@@ -50,7 +50,7 @@ def test_theorem_ABOVE_THRESHOLD_release_is_the_comparison_of_noisy_numbers() ->
 
 @pytest.mark.parametrize("epsilon", ["0.25", "1", "3"])
 @pytest.mark.parametrize("monotone", [False, True])
-def test_theorem_ABOVE_THRESHOLD_every_short_stream(epsilon: str, monotone: bool) -> None:
+def test_theorem_ABOVE_THRESHOLD_every_short_sequence(epsilon: str, monotone: bool) -> None:
     one = Stepwise(machine(epsilon, monotone=monotone))
     claim = float(one.whole.cost().epsilon)
     assert claim == pytest.approx(float(epsilon), rel=1e-12)
@@ -69,7 +69,7 @@ def test_theorem_ABOVE_THRESHOLD_queries_of_sensitivity_three() -> None:
 
 @pytest.mark.parametrize("monotone", [False, True])
 def test_theorem_ABOVE_THRESHOLD_nothing_is_wasted(monotone: bool) -> None:
-    """A long stream loses all of epsilon, so less noise, on either side, is refuted by it."""
+    """A long sequence loses all of epsilon, so less noise, on either side, is refuted by it."""
     one = machine(monotone=monotone)
     assert hardest(Stepwise(one), 1) == pytest.approx(1, abs=1e-6)
     less = Fraction(9, 10)

@@ -240,15 +240,15 @@ def test_the_old_study_is_closed_for_good(tmp_path: Path) -> None:
     old, new = studies(tmp_path)
     with open_kept(old) as running:
         told = running.ask(query(1), scale=100)
-        stream = running.open_stream(positives=3, epsilon=1)
-        stream.feed(query(1), above=10)
+        monitor = running.open_monitor(positives=3, epsilon=1)
+        monitor.feed(query(1), above=10)
         ledger = SqliteLedger(old.with_suffix(".ledger"))
         ledger.charge(next(iter(ledger.receipts())).order)
         amend(*read(old, new))
         with pytest.raises(adyton.Forbidden, match="amended"):
             running.ask(query(2), scale=100)
         with pytest.raises(adyton.Forbidden):
-            stream.feed(query(2), above=10)
+            monitor.feed(query(2), above=10)
         with pytest.raises(adyton.Forbidden):
             ledger.remember(3, "[]")
         ledger.close()

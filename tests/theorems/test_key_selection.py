@@ -27,15 +27,15 @@ from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
-from adyton.kernel.special.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.special.discovery import GroupDiscovery
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, CountPersons
-from adyton.planning.keys import plan_keys
+from adyton.planning.discovery import plan_discovery
 from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
-from adyton.study import Study, keys_failure
+from adyton.study import Study, discovery_failure
 from how_often import crossed
 
 CITY = TextColumn("city")
@@ -104,13 +104,13 @@ class Silent(Planted):
         return exact
 
 
-def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> KeyFinding:
+def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> GroupDiscovery:
     """As the curator makes it, but with noise that is enumerated."""
     counted = Sensitivity(((1, 1),), 10**6, "replace-one", touched=touched)
     number = Sensitivity(((0, touched),), 1, "replace-one")
     by_city = Reading("units of a key", Count(), EVERY_ROW, (Coordinate(),), (CITY,), counted)
     alone = Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), number)
-    return KeyFinding(NoisyReading(by_city, planted), NoisyReading(alone, silent), failure)
+    return GroupDiscovery(NoisyReading(by_city, planted), NoisyReading(alone, silent), failure)
 
 
 @cache
@@ -121,7 +121,7 @@ def weight(scale: float, z: int) -> float:
 Shown = tuple[tuple[str, ...], int]  # the keys, and the number of keys that occur, before its noise
 
 
-def law(table: Iterable[Unit], made: KeyFinding, planted: Planted) -> dict[Shown, float]:
+def law(table: Iterable[Unit], made: GroupDiscovery, planted: Planted) -> dict[Shown, float]:
     """The law of what the first stage releases, over all noises within REACH."""
     counts = Counter(key for unit in table for key in unit)
     keys = [[key] for key in KEYS]  # the engine may name keys under which nothing counts
@@ -265,7 +265,7 @@ def test_theorem_KEY_SELECTION_all_failures_together_stay_within_discovery_delta
     """Whatever epsilon is: the threshold does not grow with it."""
     limit = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
     study = Study(TABLE, PrivacyUnit("replace-one"), limit, discovery_delta=Fraction(1, 10**4))
-    failure = keys_failure(study)
+    failure = discovery_failure(study)
     made = finding(1, failure, Planted(), Silent())
     shares = sum((made.selection(j).probability for j in range(1, 500)), Fraction(0))
     assert failure / 2 < shares <= failure * (1 - made_share() / 500)  # the others, 1 / j**2, sum to 1 / 500
@@ -291,7 +291,7 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     measure = CountPersons() if most_groups else Count()
     query = Query(table, (("n", measure),), by=(CITY,), most_groups=most_groups)
     pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
-    made = plan_keys(query, study.unit, pricing, 10)
+    made = plan_discovery(query, study.unit, pricing, 10)
     counted, number = (one.reading.sensitivity for one in made.noisy)
     one = (Fraction(1),)
     both = 2 if adjacency == "replace-one" else 1

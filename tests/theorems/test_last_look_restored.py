@@ -11,9 +11,9 @@ import adyton
 from adyton.curator.opening import accept_copy
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.monitors.told import told_by
 from adyton.planning.learned import radius_in_full
 from adyton.setup.amending import amend
-from adyton.streams.told import told_by
 from adyton.study import read_study
 from adyton.validity.last_look.best import MAIN, routes_after
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
@@ -40,17 +40,17 @@ def told(curator: adyton.Curator) -> ReleasedTotals:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counted_by_them(
+def test_theorem_LAST_LOOK_ROUTES_a_monitor_whose_answers_were_lost_is_not_counted_by_them(
     tmp_path: Path, accounting: str
 ) -> None:
-    """Mutants: such a stream is counted by the answers that the copy knows; the whole part is one law's."""
+    """Mutants: such a monitor is counted by the answers that the copy knows; the whole part is one law's."""
     study = written(tmp_path, accounting)
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 3", scale=1000)
-        stream = curator.open_stream(positives=9, epsilon=9)
+        monitor = curator.open_monitor(positives=9, epsilon=9)
     copy = copied(study, "copy.ledger")
     with adyton.open(study) as curator:
-        fed = curator.stream(stream.number)
+        fed = curator.monitor(monitor.number)
         seen = [fed.feed("SELECT COUNT(*) FROM people WHERE age > 40", above=a).above for a in (5, 490, 6)]
         assert sum(seen) == 2
         before = curator.last_look("0.05").threshold
@@ -59,12 +59,12 @@ def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counte
     with adyton.open(study) as curator:
         found, look = told(curator), curator.last_look("0.05")
         assert found.forgotten
-        assert (found.by_streams, found.said, found.numbers) == (0, 0, None)
+        assert (found.by_monitors, found.said, found.numbers) == (0, 0, None)
         assert found.pure > 0
         assert not any("said" in route.route or "bits" in route.route for route in look.routes)
         assert look.threshold <= before
-        curator.open_stream(positives=1, epsilon=1).feed("SELECT COUNT(*) FROM people", above=1)
-        assert told(curator).by_streams == 0
+        curator.open_monitor(positives=1, epsilon=1).feed("SELECT COUNT(*) FROM people", above=1)
+        assert told(curator).by_monitors == 0
 
 
 @pytest.mark.parametrize(("accounting", "times"), [("gdp", 1), ("zcdp", 2)])
@@ -105,10 +105,10 @@ def test_theorem_RESTORED_LEDGER_no_radius_is_above_what_privacy_pays(adjacency:
                 assert moved.l2_radius_squared(scales) <= moved.l2_diameter_squared(scales)
 
 
-def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_streams_halves_the_part_of_the_transcript_itself() -> (
+def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_monitors_halves_the_part_of_the_transcript_itself() -> (
     None
 ):
-    """Two laws differ about streams, even about those that nobody remembers.  Mutant: all of both parts."""
+    """Two laws differ about monitors, even about those that nobody remembers.  Mutant: all of both parts."""
     known = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=(NoisyIntegers(1, 0.1),))
     forgotten = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=None, forgotten=True)
     parts = [

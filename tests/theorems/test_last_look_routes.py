@@ -167,7 +167,7 @@ def test_theorem_TRANSCRIPT_LEAKAGE_of_normal_noise(rows, scale):
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 7, 10])
-def test_theorem_TRANSCRIPT_LEAKAGE_yes_and_no_of_a_stream_are_a_law(length):
+def test_theorem_TRANSCRIPT_LEAKAGE_yes_and_no_of_a_monitor_are_a_law(length):
     """However many are asked: over all answers the probabilities sum to 1, and a yes costs what was said."""
     chances = [math.exp(-comparisons_nats(said)) for said in product((False, True), repeat=length)]
     assert 1 - 1e-9 <= sum(chances) <= 1
@@ -193,14 +193,16 @@ def test_theorem_TRANSCRIPT_LEAKAGE_the_best_test_after_an_exact_answer(bias):
 # All of them together --------------------------------------------------------------------------------------
 
 
-def after(streams: list[list[bool]], of_stream: Fraction, asked: list[Fraction], rows: int) -> ReleasedTotals:
-    """A pure study: streams of one epsilon each, and counts."""
+def after(
+    monitors: list[list[bool]], of_monitor: Fraction, asked: list[Fraction], rows: int
+) -> ReleasedTotals:
+    """A pure study: monitors of one epsilon each, and counts."""
     radius = sum((PureCost(e / 2).gdp for e in asked), Fraction(0))
     return ReleasedTotals(
-        radius=radius + len(streams) * PureCost(of_stream).gdp,
-        pure=sum(asked, Fraction(0)) + len(streams) * of_stream,
-        by_streams=len(streams) * of_stream,
-        said=sum(comparisons_nats(said) for said in streams),
+        radius=radius + len(monitors) * PureCost(of_monitor).gdp,
+        pure=sum(asked, Fraction(0)) + len(monitors) * of_monitor,
+        by_monitors=len(monitors) * of_monitor,
+        said=sum(comparisons_nats(said) for said in monitors),
         numbers=tuple(NoisyIntegers(1, geometric_rate(e)) for e in asked),
     )
 
@@ -209,22 +211,22 @@ def best(told: ReleasedTotals, rows: int, alpha: Fraction, *, gaussian: bool = F
     return max((route.threshold(alpha), route.name) for route in routes_after(told, rows, gaussian=gaussian))
 
 
-@pytest.mark.parametrize("of_stream", [Fraction(1, 20), Fraction(2)])
+@pytest.mark.parametrize("of_monitor", [Fraction(1, 20), Fraction(2)])
 @pytest.mark.parametrize("prices", [("1/20", "2"), ("1/10", "1/10"), ("1", "1/100")])
 @pytest.mark.parametrize("alpha", [Fraction(1, 3), TWENTIETH])
-def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow_the_answers(of_stream, prices, alpha):
-    """A coin decides whether to open a stream; what it says, how exact the count is; then the best test of all.
+def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow_the_answers(of_monitor, prices, alpha):
+    """A coin decides whether to open a monitor; what it says, how exact the count is; then the best test of all.
 
     All transcripts are enumerated, the best test is found for each, and different routes win after them.
     """
     rows, (dear, cheap) = 60, map(Fraction, prices)
     heads, prior = coins(rows)
-    truth = 1 / (1 + math.exp(-float(of_stream)))
-    above = np.where(heads > rows / 2 + 3, truth, 1 - truth)  # of_stream-DP
+    truth = 1 / (1 + math.exp(-float(of_monitor)))
+    above = np.where(heads > rows / 2 + 3, truth, 1 - truth)  # of_monitor-DP
     total, winners = 0.0, set[str]()
     for opened, said, chance in [(False, False, 1.0), (True, True, above), (True, False, 1 - above)]:
         for price in [dear if said else cheap, None]:  # half of the analysts test at once
-            told = after([[said]] if opened else [], of_stream, [] if price is None else [price], rows)
+            told = after([[said]] if opened else [], of_monitor, [] if price is None else [price], rows)
             threshold, winner = best(told, rows, alpha)
             winners.add(winner)
             weight = prior * chance / 4
@@ -238,9 +240,9 @@ def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow_the_answers(of_
 
 STATES = [
     ReleasedTotals(radius=Fraction(1, 100), numbers=(NoisyIntegers(1, 0.1),)),
-    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
-    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_streams=Fraction(1, 20), said=2.0),
-    ReleasedTotals(pure=Fraction(1, 10), by_streams=Fraction(1, 10), said=2.0),
+    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_monitors=Fraction(1, 10), said=2.0),
+    ReleasedTotals(radius=Fraction(1, 100), pure=Fraction(1, 10), by_monitors=Fraction(1, 20), said=2.0),
+    ReleasedTotals(pure=Fraction(1, 10), by_monitors=Fraction(1, 10), said=2.0),
     ReleasedTotals(pure=Fraction(1, 10), numbers=None),
 ]
 IN_STUDIES = [(told, True) for told in STATES] + [
@@ -278,11 +280,11 @@ def test_theorem_LAST_LOOK_ROUTES_five_thousand_rows_and_one_small_answer():
 
 
 def test_theorem_LAST_LOOK_ROUTES_who_wins():
-    """Few exact answers are counted, streams by what they said, and very many small answers add up as squares."""
+    """Few exact answers are counted, monitors by what they said, and very many small answers add up as squares."""
     exact = after([], Fraction(1), [Fraction(1, 2)], 5000)
     assert best(exact, 5000, TWENTIETH) == (pytest.approx(6.2e-7, rel=0.01), "bits of the transcript")
     quiet = after([[False] * 100], Fraction(1), [Fraction(1, 50)], 5000)
-    assert best(quiet, 5000, TWENTIETH)[1] == "moments, streams by what they said"
+    assert best(quiet, 5000, TWENTIETH)[1] == "moments, monitors by what they said"
     assert best(quiet, 5000, TWENTIETH)[0] > 5e-6
     loud = after([[False] * 100], Fraction(1, 1000), [Fraction(1, 50)], 5000)
     assert best(loud, 5000, TWENTIETH)[1] == "moments"
@@ -292,9 +294,9 @@ def test_theorem_LAST_LOOK_ROUTES_who_wins():
     assert best(many, 5000, TWENTIETH) == (pytest.approx(1.37e-5, rel=0.01), "mutual information")
     one = ReleasedTotals(radius=Fraction(1, 20), numbers=(NoisyIntegers(1, gaussian_rate(Fraction(1, 20))),))
     assert best(one, 5000, TWENTIETH, gaussian=True)[1] == "bits of the transcript"
-    stream = ReleasedTotals(radius=Fraction(1, 10**5), pure=Fraction(1), by_streams=Fraction(1), said=5.0)
-    stream = replace(stream, numbers=(NoisyIntegers(9, 0.01),))
-    assert best(stream, 5000, TWENTIETH, gaussian=True)[1] == "subset, streams by what they said"
+    monitor = ReleasedTotals(radius=Fraction(1, 10**5), pure=Fraction(1), by_monitors=Fraction(1), said=5.0)
+    monitor = replace(monitor, numbers=(NoisyIntegers(9, 0.01),))
+    assert best(monitor, 5000, TWENTIETH, gaussian=True)[1] == "subset, monitors by what they said"
 
 
 def test_theorem_LAST_LOOK_ROUTES_more_released_never_makes_a_test_easier():
@@ -326,7 +328,7 @@ def test_theorem_LAST_LOOK_ROUTES_of_two_gaussian_answers_and_a_bit():
         told = ReleasedTotals(
             radius=radius,
             pure=epsilon,
-            by_streams=epsilon,
+            by_monitors=epsilon,
             said=comparisons_nats([said]),
             numbers=(NoisyIntegers(1, gaussian_rate(radius)),),
         )
@@ -356,8 +358,8 @@ def test_theorem_LAST_LOOK_ROUTES_the_worth_of_a_p_value_pays_for_the_part_of_it
 
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("alpha", [TWENTIETH, Fraction(1, 3)])
-def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_stream_are_counted_with_its_yes(asked, alpha):
-    """Rows of two coins: a stream says yes to heads of the first ones, with their exact number, nearly; a loud
+def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_monitor_are_counted_with_its_yes(asked, alpha):
+    """Rows of two coins: a monitor says yes to heads of the first ones, with their exact number, nearly; a loud
     count of the second ones may follow.  Mutants: values are left out of either coded route.
     """
     rows, epsilon, small = 60, Fraction(12), Fraction(1, 1000)
@@ -365,14 +367,14 @@ def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_stream_are_counted_with_its_ye
     told = ReleasedTotals(
         radius=PureCost(epsilon).gdp,
         pure=epsilon,
-        by_streams=epsilon,
+        by_monitors=epsilon,
         said=comparisons_nats([True]),
-        of_streams=(NoisyIntegers(1, geometric_rate(epsilon)),),
+        of_monitors=(NoisyIntegers(1, geometric_rate(epsilon)),),
     )
     if asked:  # which says nothing about the first coins
         told = replace(told, pure=epsilon + small, numbers=(NoisyIntegers(1, geometric_rate(small)),))
     routes = {route.name: route.threshold(alpha) for route in routes_after(told, rows, gaussian=False)}
-    names = ["bits of the transcript"] + (["moments, streams by what they said"] if asked else [])
+    names = ["bits of the transcript"] + (["moments, monitors by what they said"] if asked else [])
     joint = prior[:, None] * noisy_count(heads, float(epsilon))
     for name in names:
         assert 0 < sum(best_rejection(prior, column, routes[name]) for column in joint.T) <= float(alpha)
@@ -380,8 +382,8 @@ def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_stream_are_counted_with_its_ye
     assert sum(best_rejection(prior, column, without) for column in joint.T) > float(alpha)
 
 
-def test_theorem_LAST_LOOK_ROUTES_what_is_no_stream_is_never_paid_for_by_what_streams_said():
-    """A selection beside a stream.  Mutants: its epsilon is left out; what is not counted is taken as nothing."""
+def test_theorem_LAST_LOOK_ROUTES_what_is_no_monitor_is_never_paid_for_by_what_monitors_said():
+    """A selection beside a monitor.  Mutants: its epsilon is left out; what is not counted is taken as nothing."""
     told = ReleasedTotals(Fraction(1, 100), Fraction(2), Fraction(1), 0.7, (NoisyIntegers(1, 0.1),))
     assert {route.name for route in routes_after(told, 1000, gaussian=True)} == {"subset"}
     told = replace(told, radius=Fraction(0))

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
-from adyton.streams.weights.guess import (
+from adyton.monitors.pmw.guess import (
     CellDistribution,
     most_updates,
     mw_update,
 )
+from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
 from how_often import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])

@@ -1,4 +1,4 @@
-"""NUMERIC-SPARSE by the exact law of answers and values on every short stream."""
+"""NUMERIC-SPARSE by the exact law of answers and values on every short sequence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_theorem_NUMERIC_SPARSE_values_have_noise_of_their_own(refresh: bool) ->
 
 @pytest.mark.parametrize("c", [1, 2])
 @pytest.mark.parametrize("refresh", [False, True])
-def test_theorem_NUMERIC_SPARSE_every_short_stream(c: int, refresh: bool) -> None:
+def test_theorem_NUMERIC_SPARSE_every_short_sequence(c: int, refresh: bool) -> None:
     one = machine(c, refresh=refresh)
     assert one.cost().pure == pytest.approx(1, rel=1e-12)
     for gaps, length in ((range(-3, 4), 2), ([-30, -1, 0, 1, 12], 3)):
@@ -62,7 +62,7 @@ def test_theorem_NUMERIC_SPARSE_every_short_stream(c: int, refresh: bool) -> Non
 @pytest.mark.parametrize("c", [1, 3])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_theorem_NUMERIC_SPARSE_a_tenth_less_noise_on_values_is_refuted(c: int, monotone: bool) -> None:
-    """The hardest stream of the comparisons and the worst value of each positive, at once."""
+    """The hardest sequence of the comparisons and the worst value of each positive, at once."""
     one = machine(c, monotone=monotone)
     comparisons = hardest(one.sparse, c)
     assert comparisons + c * value_loss(one, 1) == pytest.approx(1, abs=1e-3)

@@ -20,7 +20,7 @@ from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, Table
 from adyton.planning.odometer import read_odometer
-from adyton.study import Study, keys_failure
+from adyton.study import Study, discovery_failure
 
 TENTH = Fraction(1, 10)
 TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
@@ -105,7 +105,7 @@ def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows()
         assert readings[2].epsilon < 0.13  # useful early, too
 
 
-def test_theorem_ZCDP_ODOMETER_found_keys_are_paid_for() -> None:
+def test_theorem_ZCDP_ODOMETER_discovered_groups_are_paid_for() -> None:
     """A key of one person is shown with probability f at most, which is the rest of the study's delta."""
     known = study("gdp", "1e-4", discovery_delta="5e-5")
     bare = Study(TABLE, PrivacyUnit("replace-one"), Guarantee(Fraction(1), known.noise_delta))
@@ -113,7 +113,7 @@ def test_theorem_ZCDP_ODOMETER_found_keys_are_paid_for() -> None:
     reading, without = read_odometer(known, known.allowed // 3), read_odometer(bare, bare.allowed // 3)
     assert reading.epsilon == without.epsilon > 0
     assert without.delta == 5e-5
-    assert reading.delta == 1e-4 >= float(known.noise_delta + keys_failure(known))
+    assert reading.delta == 1e-4 >= float(known.noise_delta + discovery_failure(known))
 
 
 def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
@@ -133,7 +133,7 @@ def test_theorem_PURE_FILTER_keys_that_are_found_have_their_delta_in_a_pure_stud
     known = study("pure", "1e-4", discovery_delta="1e-4")
     reading = read_odometer(known, known.allowed // 4)
     assert (reading.epsilon, reading.delta) == (0.25, 1e-4)
-    assert Fraction(repr(reading.delta)) >= keys_failure(known)
+    assert Fraction(repr(reading.delta)) >= discovery_failure(known)
 
 
 def test_an_odometer_of_the_smallest_delta_can_be_read() -> None:

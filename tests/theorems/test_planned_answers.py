@@ -221,7 +221,7 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
 
 
 @pytest.mark.parametrize("declared", ["plan", "stability"])
-def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals(declared: str) -> None:
+def test_theorem_HINGE_WITH_DELTA_a_study_that_may_discover_groups_has_wider_intervals(declared: str) -> None:
     """By 3 f / failure, f all of discovery_delta, at every level's own failure, without what is kept for descriptions."""
     discovery_delta = Fraction(5, 10**5)
     validity = (
@@ -252,7 +252,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
 
 
 def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() -> None:
-    """The tolerance is that of the answers, which pay for keys that may be found whether they are or not."""
+    """The tolerance is that of the answers, which pay for groups that may be discovered whether they are or not."""
     delta = Fraction(1, 6000)
     table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace-one")
 

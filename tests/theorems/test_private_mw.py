@@ -15,14 +15,14 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.monitors.pmw.guess import CellDistribution, most_updates
+from adyton.monitors.pmw.run import PrivateMwAnswer, PrivateMwPlan
 from adyton.planning.coordinated.linear_query import (
     BoxQuery,
     LinearQuery,
     MarginalQuery,
     WeightedQuery,
 )
-from adyton.streams.weights.guess import CellDistribution, most_updates
-from adyton.streams.weights.run import PmwAnswer, PmwPlan
 from seeded import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
@@ -30,7 +30,7 @@ QUERIES: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2)
 
 
 class Scripted:
-    """A stream whose answers were decided beforehand, and that remembers what it was fed."""
+    """A monitor whose answers were decided beforehand, and that remembers what it was fed."""
 
     def __init__(self, real: NumericSparse, script: list[int | None]) -> None:
         self.sparse = SimpleNamespace(sensitivity=real.sparse.sensitivity, monotone=False)
@@ -50,9 +50,9 @@ class Scripted:
 
 def _run(
     real: NumericSparse, histogram: np.ndarray, script: list[int | None]
-) -> tuple[list[PmwAnswer], list[tuple[int, int, int | None]], np.ndarray]:
-    stream = Scripted(real, script)
-    plan = PmwPlan(2, TOTAL, stream, threshold=2, gap=0.25)  # type: ignore[arg-type]
+) -> tuple[list[PrivateMwAnswer], list[tuple[int, int, int | None]], np.ndarray]:
+    machine = Scripted(real, script)
+    plan = PrivateMwPlan(2, TOTAL, machine, threshold=2, gap=0.25)  # type: ignore[arg-type]
     run, answers = plan.start(Seeded(0)), []
     for query in QUERIES:
         if run.halted:
@@ -61,7 +61,7 @@ def _run(
             answers.append(run.ask(query, int(query.numerator(histogram)), Seeded(0)))
         except StopIteration:
             break
-    return answers, stream.fed, run.guess.weights
+    return answers, machine.fed, run.guess.weights
 
 
 def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> float:
@@ -119,10 +119,10 @@ def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_s
             assert [f[1:] for f in fed] == [f[1:] for f in fed_y]
 
 
-def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does() -> None:
-    stream = NumericSparse.for_cost(Fraction(1), 3)
-    plan = PmwPlan(4, 1000, stream, threshold=1, gap=0.1)
-    assert plan.cost() == stream.cost()
+def test_theorem_PMW_PRIVACY_costs_what_its_machine_costs_and_halts_when_it_does() -> None:
+    machine = NumericSparse.for_cost(Fraction(1), 3)
+    plan = PrivateMwPlan(4, 1000, machine, threshold=1, gap=0.1)
+    assert plan.cost() == machine.cost()
     assert plan.cost().pure <= 1
     run, bits = plan.start(Seeded(1)), Seeded(2)
     query = BoxQuery((4,), {0: [0]})
@@ -162,7 +162,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
     """
     shape, queries, runs = (4, 4, 4, 4), 150, 20
     random, bits = np.random.Generator(np.random.Philox(5)), Seeded(7)
-    plan = PmwPlan.for_cost(Fraction(epsilon), 256, total, queries, confidence=0.9)
+    plan = PrivateMwPlan.for_cost(Fraction(epsilon), 256, total, queries, confidence=0.9)
     bound = plan.error(0.9, queries)
     assert plan.cost().pure <= epsilon
     assert bound < 0.45
@@ -177,7 +177,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
             worst = max(worst, abs(answer.mean - exact / total))
             if answer.measured:
                 again.append(asked)
-        assert run.updates <= plan.stream.sparse.positives
+        assert run.updates <= plan.machine.sparse.positives
         good += worst <= bound and not run.halted
     assert good >= binom.ppf(1e-7, runs, 0.9)
 
@@ -185,7 +185,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
 def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_bounded() -> None:
     """An adversary who always asks the worst query: the updates stay within ln(cells) / (2 gap**2)."""
     cells, total = 64, 10**7
-    plan = PmwPlan.for_cost(Fraction(1), cells, total, 1000, confidence=0.999)
+    plan = PrivateMwPlan.for_cost(Fraction(1), cells, total, 1000, confidence=0.999)
     histogram = np.zeros(cells, dtype=np.int64)
     histogram[5] = total
     run, bits = plan.start(Seeded(8)), Seeded(9)
@@ -197,7 +197,7 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
         assert abs(answer.mean - 1) <= plan.error(0.999, 1000)
         if run.updates > before:
             assert old + math.log(run.guess.weights[5]) >= 2 * plan.gap**2
-    assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.stream.sparse.positives
+    assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.machine.sparse.positives
 
 
 @pytest.mark.parametrize("gap", [1e-6, 0.2])
@@ -206,10 +206,10 @@ def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(
     good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
     """
     random, bits, runs, good = np.random.Generator(np.random.Philox(6)), Seeded(8), 60, 0
-    stream = NumericSparse.for_cost(Fraction(1), 5)
-    plan = PmwPlan(16, 900, stream, threshold=20, gap=gap)
+    machine = NumericSparse.for_cost(Fraction(1), 5)
+    plan = PrivateMwPlan(16, 900, machine, threshold=20, gap=gap)
     bound = plan.guess_error(0.9, 40)
-    assert bound == 20 + stream.error(0.9, 80)
+    assert bound == 20 + machine.error(0.9, 80)
     for _ in range(runs):
         histogram = random.multinomial(1000, random.dirichlet(np.full(16, 0.1)))
         run, worst = plan.start(bits), 0.0
@@ -249,8 +249,8 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
 
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
     """A query in halves inside a plan in sixths: the threshold means the same share for both."""
-    stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
-    plan = PmwPlan(3, 100, stream, threshold=120, gap=0.2)
+    machine = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
+    plan = PrivateMwPlan(3, 100, machine, threshold=120, gap=0.2)
     run, bits = plan.start(Seeded(1)), Seeded(2)
     answer = run.ask(WeightedQuery([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
     assert answer.measured
@@ -265,13 +265,13 @@ def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda s: PmwPlan(4, 0, s, 1, 0.1),
-        lambda s: PmwPlan(4, 2**46, s, 1, 0.1),
-        lambda s: PmwPlan(4, 10, s, 0, 0.1),
-        lambda s: PmwPlan(4, 10, s, 1, 0.0),
-        lambda s: PmwPlan(4, 10, NumericSparse.for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
-        lambda s: PmwPlan.for_cost(Fraction(1, 100), 10**6, 100, 1000),
-        lambda s: PmwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(WeightedQuery([1, 1]), 1, Seeded(1)),
+        lambda s: PrivateMwPlan(4, 0, s, 1, 0.1),
+        lambda s: PrivateMwPlan(4, 2**46, s, 1, 0.1),
+        lambda s: PrivateMwPlan(4, 10, s, 0, 0.1),
+        lambda s: PrivateMwPlan(4, 10, s, 1, 0.0),
+        lambda s: PrivateMwPlan(4, 10, NumericSparse.for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
+        lambda s: PrivateMwPlan.for_cost(Fraction(1, 100), 10**6, 100, 1000),
+        lambda s: PrivateMwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(WeightedQuery([1, 1]), 1, Seeded(1)),
     ],
 )
 def test_nonsense_is_refused(make) -> None:

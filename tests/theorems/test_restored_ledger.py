@@ -96,21 +96,21 @@ def test_theorem_RESTORED_LEDGER_gives_no_second_answer(
             curator.ledger.remember(1, "[]")
 
 
-def test_theorem_RESTORED_LEDGER_ends_streams(study: Path) -> None:
-    """Mutants: a stream is opened again; a note is added to a receipt of before."""
+def test_theorem_RESTORED_LEDGER_ends_monitors(study: Path) -> None:
+    """Mutants: a monitor is opened again; a note is added to a receipt of before."""
     with adyton.open(study) as curator:
-        stream = curator.open_stream(positives=1, epsilon="0.2")
+        monitor = curator.open_monitor(positives=1, epsilon="0.2")
     copy = copied(study, "copy.ledger")
     with adyton.open(study) as curator:
-        curator.stream(stream.number).feed("SELECT COUNT(*) FROM people", above=1)
+        curator.monitor(monitor.number).feed("SELECT COUNT(*) FROM people", above=1)
     put_back(study, copy)
     accept_copy(study)
     with adyton.open(study) as curator:
         with pytest.raises(adyton.Forbidden, match="over"):
-            curator.stream(stream.number)
+            curator.monitor(monitor.number)
         with pytest.raises(adyton.Forbidden, match="put back"):
-            curator.ledger.annotate(stream.number, 1, "x")
-        assert curator.open_stream(positives=1, epsilon="0.2").number == 3
+            curator.ledger.annotate(monitor.number, 1, "x")
+        assert curator.open_monitor(positives=1, epsilon="0.2").number == 3
 
 
 def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_checkpointed_anew(

@@ -462,10 +462,10 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
     with open_kept(study(500), data=people(500)) as curator:
         with pytest.raises(InvalidRequest, match=f"{reason} is not put on a grid"):
             curator.ask(sql, epsilon=1)
-        with pytest.raises(InvalidRequest, match="stream is not put on a grid"):
-            curator.open_stream(epsilon=1, positives=3)
+        with pytest.raises(InvalidRequest, match="monitor is not put on a grid"):
+            curator.open_monitor(epsilon=1, positives=3)
         with pytest.raises(InvalidRequest, match="weighted histogram is not put on a grid"):
-            curator.open_weights(["smoker"], epsilon=1, queries=100)
+            curator.open_pmw(["smoker"], epsilon=1, queries=100)
         with pytest.raises(InvalidRequest, match="synthetic table is not put on a grid"):
             curator.synthesize(["smoker"], epsilon=1)
         with pytest.raises(InvalidRequest, match="is not put on a grid"):

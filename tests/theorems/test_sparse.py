@@ -57,7 +57,7 @@ def test_theorem_SPARSE_release_is_the_algorithm_of_the_page(c: int, refresh: bo
 
 
 @pytest.mark.parametrize(("c", "refresh"), KINDS)
-def test_theorem_SPARSE_every_short_stream(c: int, refresh: bool) -> None:
+def test_theorem_SPARSE_every_short_sequence(c: int, refresh: bool) -> None:
     one = machine(c, refresh)
     assert one.cost().pure <= 1 + Fraction(1, 10**12)
     assert worst_loss(one, range(-3, 4), 2, (-1, 0, 1)) <= 1 + FLOAT
@@ -66,7 +66,7 @@ def test_theorem_SPARSE_every_short_stream(c: int, refresh: bool) -> None:
 
 
 @pytest.mark.parametrize(("c", "refresh"), KINDS)
-def test_theorem_MONOTONE_SPARSE_every_short_stream(c: int, refresh: bool) -> None:
+def test_theorem_MONOTONE_SPARSE_every_short_sequence(c: int, refresh: bool) -> None:
     one = machine(c, refresh, monotone=True)
     for moves in ((0, 1), (-1, 0)):
         assert worst_loss(one, range(-3, 4), 2, moves) <= 1 + FLOAT
@@ -85,7 +85,7 @@ def test_theorem_SPARSE_small_and_large_epsilon_and_another_split(epsilon: str) 
 @pytest.mark.parametrize(("c", "refresh"), KINDS)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_theorem_SPARSE_nothing_is_wasted(c: int, refresh: bool, monotone: bool) -> None:
-    """A long stream loses all of epsilon; a tenth less noise on thresholds or queries is refuted by it."""
+    """A long sequence loses all of epsilon; a tenth less noise on thresholds or queries is refuted by it."""
     one = machine(c, refresh, monotone=monotone)
     assert hardest(one, c) == pytest.approx(1, abs=2e-4)
     for field in ("threshold_scale", "query_scale"):
@@ -127,7 +127,7 @@ def test_theorem_SPARSE_noise_that_does_not_grow_with_c_is_refuted() -> None:
 
 
 def test_theorem_SPARSE_no_query_noise_is_refuted() -> None:
-    """Two answers are enough, and no epsilon would do: one stream has them with probability 0."""
+    """Two answers are enough, and no epsilon would do: one sequence has them with probability 0."""
     mutant = NoQueryNoise(*_fields(machine(2)))
     assert worst_loss(mutant, [0, 1], 2, (-1, 0, 1)) == math.inf
 
@@ -247,7 +247,7 @@ def test_theorem_SPARSE_SPLIT_values_are_as_loud_as_comparisons(refresh: bool) -
 
 @pytest.mark.parametrize(("c", "refresh"), [(1, False), (2, False), (2, True)])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.999])
-def test_theorem_SPARSE_ACCURACY_every_short_stream(c: int, refresh: bool, confidence: float) -> None:
+def test_theorem_SPARSE_ACCURACY_every_short_sequence(c: int, refresh: bool, confidence: float) -> None:
     """Exact probability that some answer is wrong, for integers just beyond the error on either side."""
     one, length = machine(c, refresh), 3
     error = one.error(confidence, length)
@@ -303,7 +303,7 @@ def test_law_both_sides_of_a_comparison_have_noise(share: Fraction) -> None:
 
 
 def test_law_drawn_answers_follow_the_exact_law() -> None:
-    """6,000 streams from seeded bits, eight sequences of answers: each within 6.5 standard deviations, which
+    """6,000 sequences from seeded bits, eight sequences of answers: each within 6.5 standard deviations, which
     fails by chance with probability below 1e-9; the bits are fixed, so it never wavers.
     """
     one, gaps, runs = machine(2, True), [1, -2, 0], 6_000

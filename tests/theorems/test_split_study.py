@@ -304,9 +304,9 @@ def test_what_a_split_study_refuses() -> None:
             study(unit, 500, **{"queries": 5, **more})
     with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         with pytest.raises(InvalidRequest, match="does not go with a split"):
-            curator.open_stream(positives=1, epsilon=0.1)
-        with pytest.raises(InvalidRequest, match="do not go with a split"):
-            curator.open_weights(["age"], queries=100, epsilon=0.1)
+            curator.open_monitor(positives=1, epsilon=0.1)
+        with pytest.raises(InvalidRequest, match="does not go with a split"):
+            curator.open_pmw(["age"], queries=100, epsilon=0.1)
         with pytest.raises(InvalidRequest, match="no threshold for p-values"):
             curator.p_value_threshold(0.05)
         with pytest.raises(BudgetRefused):

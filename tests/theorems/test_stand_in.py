@@ -16,10 +16,10 @@ import adyton
 from adyton.certify import Absent, Interval
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
+from adyton.monitors.told import told_by
 from adyton.population.base import Counted
 from adyton.population.last_look import FOR_DESCRIBED
 from adyton.population.subset import SubsetPopulation
-from adyton.streams.told import told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.subset.tails import OpenLevels

@@ -202,8 +202,8 @@ def test_theorem_PAY_AS_YOU_GO_levels_never_run_out():
 def test_theorem_PAY_AS_YOU_GO_ways_share_the_failure(planned):
     """Whatever was released before a query, all ways that some query may use have 1 of the failure."""
     gaussian = ways_after(Before(Fraction(1, 50)), 1000, 0.05, planned)
-    with_stream = ways_after(Before(Fraction(1, 50), Fraction(1, 10)), 1000, 0.05, planned)
-    together = sum(math.exp(way.log_level) for way in [*gaussian, *with_stream])
+    with_monitor = ways_after(Before(Fraction(1, 50), Fraction(1, 10)), 1000, 0.05, planned)
+    together = sum(math.exp(way.log_level) for way in [*gaussian, *with_monitor])
     assert together == pytest.approx(0.05, rel=1e-12)
     (first,) = ways_after(Before(), 1000, 0.05, planned)
     assert (first.fresh, first.price) == (1.0, 0.0)

@@ -135,7 +135,7 @@ BEFORE = [
 
 
 @pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a stream"])
+@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a monitor"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_theorem_PAY_AS_YOU_GO_widths_are_never_below_fifty_digits(rows, before, level):
     scale = 0.7 * math.sqrt(rows)
@@ -160,7 +160,7 @@ def test_theorem_SUBSET_ANSWERS_fixed_and_paid_widths_are_never_below_fifty_digi
         assert_just_above(whole(float(found[0])), exact_width(whole(scale), hoeffding(rows), [exact]))
 
 
-@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a stream"])
+@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a monitor"])
 @pytest.mark.parametrize("level", LEVELS[:2])
 @pytest.mark.parametrize(("variance", "beyond"), [(0.01, 1.0), (30.0, 1.0), (250.0, 3.0)])
 def test_theorem_SUBSET_BENNETT_widths_are_never_below_fifty_digits(before, level, variance, beyond):
@@ -184,7 +184,7 @@ def exact_least_share(answer, rows, scale, ways):
 
 
 @pytest.mark.parametrize("rows", ROWS[1:])
-@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a stream"])
+@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a monitor"])
 @pytest.mark.parametrize("share", [0.5, 0.05, 0.01])
 def test_theorem_SUBSET_SHARES_ends_are_never_inside_those_of_fifty_digits(rows, before, share):
     level, scale, answer = 1e-3, 0.3 * math.sqrt(rows), round(share * rows)

@@ -1,4 +1,4 @@
-"""Thresholdout: its exact law on small streams, what it certifies, and five mistakes that public code makes."""
+"""Thresholdout: its exact law on small sequences, what it certifies, and five mistakes that public code makes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from adyton.audit.noise_seen import alike_but_for_cells, distances, gaps, is_rou
 from adyton.audit.watching import RecordedBits, watch, with_the_same_words
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.kernel.engine import FoundKey
+from adyton.kernel.engine import DiscoveredGroup
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
@@ -45,7 +45,9 @@ class Trace:
     exact: list[Columns]
     plans: tuple[QueryPlan, ...]
     stored: Sequence[Stored]
-    keys: Sequence[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
+    keys: Sequence[DiscoveredGroup] | None = (
+        None  # of groups that nobody declared: as private as the integers
+    )
     together: CoordinatedBatch | None = None  # where all values follow from one measurement
     refused: CuratorError | None = None  # in place of an answer
 
@@ -207,9 +209,9 @@ def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _shape(answer: dict[str, Any]) -> list[Any]:
-    """Which keys were found, or chosen, is itself a noisy value."""
+    """Which groups were discovered, or chosen, is itself a noisy value."""
     if "keys" in answer:
-        return ["keys are found"]
+        return ["groups are discovered"]
     if "chosen" in answer:
         return [answer["chosen"], *(sorted(row["values"]) for row in answer["answer"])]
     return [[row["keys"], sorted(row["values"])] for row in answer["answer"]]
@@ -258,7 +260,7 @@ def all_of(found: Sequence[Replay], *faults: str) -> Replay:
 
 
 def _events(run: Trace) -> list[str]:
-    """Where keys are found, each that occurs gets noise: then the number of words is as private as theirs.
+    """Where groups are discovered, each that occurs gets noise: the number of words is as private as theirs.
     A choice may read a word more, by coins that must read on: see the mechanisms of ``selection``.
     """
     counted = run.keys is None and bool(run.plans)
@@ -303,7 +305,7 @@ def aligned(run: Trace, other: Trace) -> list[Columns]:
     ]
 
 
-def keys_of(run: Trace, other: Trace) -> list[FoundKey]:
+def keys_of(run: Trace, other: Trace) -> list[DiscoveredGroup]:
     """All that one of two runs found."""
     return sorted({*(run.keys or ()), *(other.keys or ())})
 
@@ -329,7 +331,7 @@ def _same_noise(first: Trace, second: Trace) -> bool:
 
 
 def _noise(run: Trace) -> list[Any]:
-    """Released minus exact.  Keys that are found need not be the same: there is nothing to compare."""
+    """Released minus exact.  Discovered groups need not be the same: there is nothing to compare."""
     if run.keys is not None or not run.stored:
         return []
     if run.together is not None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from adyton.curator import Curator
 from adyton.kernel.data import Unobserved
-from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Exact
 from adyton.kernel.measurement import Columns
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Words
@@ -40,16 +40,18 @@ class Watched(Unobserved):
         self.events: list[str] = []
         self.readings: list[Reading] = []
         self.exact_integers: list[Columns] = []
-        self.keys: Sequence[FoundKey] | None = None
+        self.keys: Sequence[DiscoveredGroup] | None = None
 
     def prepares(self, readings: Sequence[Reading]) -> None:
         self.events.append("engine: prepare")
 
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
-        done = "find keys for" if groups else "read"
+        done = "discover groups for" if groups else "read"
         self.events.append(f"engine: {done} {len(readings)}")
 
-    def has_read(self, readings: Sequence[Reading], exact: Exact, keys: Sequence[FoundKey] | None) -> None:
+    def has_read(
+        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
+    ) -> None:
         self.readings += readings
         self.exact_integers += deepcopy(exact)  # as they were, whatever is done to them later
         self.keys = self.keys if keys is None else keys

@@ -31,9 +31,9 @@ from adyton.certify.values import (
     Absent,
     Certificate,
     Chosen,
+    DiscoveryResult,
     Interval,
     KeyLabel,
-    KeysFound,
     Proof,
     Row,
     Value,
@@ -229,7 +229,7 @@ class Answer(Shown):
     receipt: Proof
     certificate: Certificate
     repeated: bool = False
-    keys_found: KeysFound | None = None
+    discovered_groups: DiscoveryResult | None = None
     rows_hidden: int = 0
     batch_size: int = 1
     known: Mapping[str, KnownRange] = field(default_factory=dict)  # of each value, by its name
@@ -368,7 +368,7 @@ class Answer(Shown):
             "receipt": None if self.free else self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
             **({"ways": ways} if (ways := self.ways) else {}),
-            **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
+            **({"discovered_groups": self.discovered_groups.to_json()} if self.discovered_groups else {}),
             **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
             **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
@@ -410,7 +410,7 @@ class Answer(Shown):
             *([self.left_out_rows] if self.left_out_rows else []),
             *([_HIDDEN.format(", ".join(self.hidden))] if self.hidden else []),
             *self.remarks,
-            *([str(self.keys_found)] if self.keys_found else []),
+            *([str(self.discovered_groups)] if self.discovered_groups else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
             *ways_notes(self.ways, self.certificate.nats),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),

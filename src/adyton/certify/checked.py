@@ -39,8 +39,8 @@ class CheckFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysCheck:
-    """How many keys of a text column a query of this price would find, about: ``threshold`` units are
+class DiscoveryCheck:
+    """About how many groups of a text column a query of this price would discover: ``threshold`` units are
     needed.  ``keys`` are they, if the owner wants to see them.
     """
 
@@ -77,7 +77,7 @@ class ColumnCheck:
     clipped_low: int = 0
     clipped_high: int = 0
     problem: str | None = None
-    keys: KeysCheck | None = None
+    keys: DiscoveryCheck | None = None
     seen: tuple[tuple[str, tuple[Seen, ...]], ...] = ()
 
     @property
@@ -93,7 +93,7 @@ class ColumnCheck:
 
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"name": self.name, "kind": self.kind, **self.counts, "problem": self.problem}
-        shown["key_finding"] = None if self.keys is None else self.keys.to_json()
+        shown["discovered_groups"] = None if self.keys is None else self.keys.to_json()
         return (
             {**shown, "examples": {kind: _listed(some) for kind, some in self.seen}} if self.seen else shown
         )
@@ -180,8 +180,8 @@ class StudyCheck(Shown):
             rows, units = f"{table.rows:,} rows", f"{table.units:,} units"
             found.append(f"{table.name}: {rows}, {units}; {table.rows_that_count:,} rows count.")
             found += [
-                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} keys would be found for "
-                f"epsilon {keys.epsilon:g}: those of at least {keys.threshold:,} units."
+                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} groups would be discovered "
+                f"for epsilon {keys.epsilon:g}: those of at least {keys.threshold:,} units."
                 for column in table.columns
                 if (keys := column.keys) is not None
             ]
@@ -202,7 +202,9 @@ class StudyCheck(Shown):
             if table.most_rows is not None:
                 found.append(f"{table.name}: the person with the most rows has {table.most_rows:,}")
             for column in table.columns:
-                keys = [("keys that would be found", column.keys.keys)] if column.keys is not None else []
+                keys = (
+                    [("groups that would be discovered", column.keys.keys)] if column.keys is not None else []
+                )
                 found += [
                     f"{table.name}.{column.name}, {kind}: {', '.join(map(_example, some))}"
                     for kind, some in [*column.seen, *keys]

@@ -1,7 +1,7 @@
 """Records as comma-separated values that a spreadsheet shows and does not execute.
 
 Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break for a formula.  A
-group that was found in the data may begin so: whoever wrote a row has written it.  An apostrophe before it
+group that was discovered may begin so: whoever wrote a row has written it.  An apostrophe before it
 makes it a text.  An apostrophe that already stands before such a sign gets another one, so that a program can
 take one away again.
 """

@@ -10,7 +10,7 @@ from adyton.certify.advice import Cheaper
 from adyton.certify.answer import Amount, Promise, verbose_notes, ways_notes
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.rows import RowKeys
-from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought, Way
+from adyton.certify.values import Absent, Bound, Certificate, Chosen, DiscoveryPreview, Way
 from adyton.show import Sheet, Shown, in_short, number
 
 _PARTS = "It is {} queries in one batch, and one table; each width is that of the widest of them."
@@ -53,7 +53,7 @@ class Preview(Shown):
     """
 
     query: str
-    keys: RowKeys | None  # None: they would be found in the data
+    keys: RowKeys | None  # None: groups would be discovered
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
     cost: Amount
@@ -70,7 +70,7 @@ class Preview(Shown):
     hidden: tuple[str, ...] = ()  # values that are asked for and will not be shown, by their names
     remarks: tuple[str, ...] = ()  # how rows will be chosen or counted by noisy values
     left_out_rows: str | None = None  # which rows the study never counts
-    keys_sought: KeysSought | None = None
+    discovered_groups: DiscoveryPreview | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
     cheaper: Mapping[str, Cheaper] = field(default_factory=dict)
     registering: Mapping[str, Bound] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Preview(Shown):
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
-            **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
+            **({"discovered_groups": self.discovered_groups.to_json()} if self.discovered_groups else {}),
             **({"spread_first": _bounds_json(self.spread_first)} if self.spread_first else {}),
             **({"cheaper": {name: c.to_json() for name, c in self.cheaper.items()}} if self.cheaper else {}),
             **({"registering": _bounds_json(self.registering)} if self.registering else {}),
@@ -153,7 +153,7 @@ class Preview(Shown):
             for name, bound in self.bounds.items()
         )
         batch = f" for {self.batch_size} queries together" if self.batch_size > 1 else ""
-        answered = _rows(len(self.keys)) if self.keys is not None else str(self.keys_sought)
+        answered = _rows(len(self.keys)) if self.keys is not None else str(self.discovered_groups)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",

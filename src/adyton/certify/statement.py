@@ -18,8 +18,8 @@ _ODOMETER = (
 
 
 @dataclass(frozen=True, slots=True)
-class BookShare:
-    """What all studies of a book have spent, of what; ``rows`` is what the book says of their rows."""
+class SharedBudgetTotals:
+    """What all studies of a shared budget have spent, of what; ``rows``: as its owner declared them."""
 
     name: str
     limit: Promise
@@ -39,16 +39,16 @@ class BookShare:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> BookShare:
+    def from_json(cls, told: Mapping[str, Any]) -> SharedBudgetTotals:
         limit, spent = Promise.from_json(told["limit"]), Amount.from_json(told["spent"])
         left = Amount.from_json(told["left"], is_left=True)
         return cls(told["name"], limit, spent, left, told["charges"], told["rows"])
 
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
-            (f"book {self.name}, for all studies", str(self.limit)),
-            ("spent of the book, by all studies", self.spent.shown(verbose)),
-            ("left of the book", self.left.shown(verbose)),
+            (f"shared budget {self.name}, for all studies", str(self.limit)),
+            ("spent of the shared budget, by all studies", self.spent.shown(verbose)),
+            ("left of the shared budget", self.left.shown(verbose)),
         ]
 
 
@@ -99,7 +99,7 @@ class Statement(Shown):
     certified_queries: int | None = None
     bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
     reserve: str | None = None  # where units are kept from all queries: how many, and whether it was opened
-    book: BookShare | None = None
+    shared_budget: SharedBudgetTotals | None = None
     own: NamedPart | None = None  # of whoever asks a server, and for overseers those of all names
     by_name: tuple[NamedPart, ...] | None = None
 
@@ -124,8 +124,8 @@ class Statement(Shown):
         }
         if self.bits is not None:
             shown["transcript"] = {"bits": decimal_text(self.bits)}
-        if self.book is not None:
-            shown["book"] = self.book.to_json()
+        if self.shared_budget is not None:
+            shown["shared_budget"] = self.shared_budget.to_json()
         if self.own is not None:
             shown["own"] = {"by": self.own.by, **self.own.to_json()}
         if self.by_name is not None:
@@ -156,7 +156,9 @@ class Statement(Shown):
             certified_queries=validity["queries"] if validity else None,
             bits=decimal_units(told["transcript"]["bits"]) if "transcript" in told else None,
             reserve=told.get("reserve"),
-            book=BookShare.from_json(told["book"]) if "book" in told else None,
+            shared_budget=SharedBudgetTotals.from_json(told["shared_budget"])
+            if "shared_budget" in told
+            else None,
             own=None if own is None else NamedPart.from_json(own["by"], own),
             by_name=None if by_name is None else tuple(NamedPart.from_json(*one) for one in by_name.items()),
         )
@@ -169,7 +171,7 @@ class Statement(Shown):
             ("spent of the limit", self.spent.shown(verbose)),
             ("left of the limit", self.left.shown(verbose)),
         ]
-        rows += self.book.lines(verbose) if self.book is not None else []
+        rows += self.shared_budget.lines(verbose) if self.shared_budget is not None else []
         rows += self._lines_of_names(verbose)
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []

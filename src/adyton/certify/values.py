@@ -137,8 +137,8 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysFound:
-    """For groups that nobody declared: how many keys are shown, and about how many are not."""
+class DiscoveryResult:
+    """For groups that nobody declared: how many groups are shown, and about how many are not."""
 
     shown: int
     suppressed: float
@@ -156,21 +156,21 @@ class KeysFound:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> KeysFound:
+    def from_json(cls, told: Mapping[str, Any]) -> DiscoveryResult:
         reach = Interval.from_json(told["noise_interval"])
         return cls(told["shown"], told["suppressed"], reach, told["threshold"], told["surely_shown_from"])
 
     def __str__(self) -> str:
         return (
-            f"{self.shown:,} keys are shown; about {self.suppressed:,.0f} ({self.interval.low:,.0f} .. "
-            f"{self.interval.high:,.0f}) were too rare. A key with {self.surely_shown:,} units is shown with "
-            f"probability {100 * self.interval.level:.12g} %."
+            f"{self.shown:,} groups are shown; about {self.suppressed:,.0f} ({self.interval.low:,.0f} .. "
+            f"{self.interval.high:,.0f}) were too rare. A group with {self.surely_shown:,} units is shown "
+            f"with probability {100 * self.interval.level:.12g} %."
         )
 
 
 @dataclass(frozen=True, slots=True)
-class KeysSought:
-    """For groups that nobody declared: how many units a key needs to be shown, by the number of a receipt."""
+class DiscoveryPreview:
+    """For groups that nobody declared: how many units one needs to be shown, by the number of a receipt."""
 
     receipt: int
     threshold: int
@@ -186,15 +186,15 @@ class KeysSought:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> KeysSought:
+    def from_json(cls, told: Mapping[str, Any]) -> DiscoveryPreview:
         return cls(told["receipt"], told["threshold"], told["surely_shown_from"], told["level"])
 
     def __str__(self) -> str:
         return (
-            "One row for every key that is found in the data and common enough: as receipt "
-            f"{self.receipt}, a key is shown from a noisy count of {self.threshold:,} units on; one with "
-            f"{self.surely_shown:,} units is shown with probability {100 * self.level:.12g} %. If no key has "
-            "that many, no row is shown, and the price is paid all the same"
+            "One row for every discovered group that is common enough: as receipt "
+            f"{self.receipt}, a group is shown from a noisy count of {self.threshold:,} units on; one with "
+            f"{self.surely_shown:,} units is shown with probability {100 * self.level:.12g} %. If no group "
+            "has that many, no row is shown, and the price is paid all the same"
         )
 
 

@@ -53,7 +53,7 @@ def path_of(*names: str | int) -> str:
     """Each name as one part of a path, whatever is in it."""
     for name in names:
         if not str(name) or str(name) in (".", ".."):
-            raise InvalidRequest("a study, a holdout and a stream have a name")
+            raise InvalidRequest("a study, a holdout and a monitor have a name")
     return "/v1/" + "/".join(quote(str(name), safe="") for name in names)
 
 

@@ -11,7 +11,7 @@ from adyton.client.address import path_of
 from adyton.client.chain import Chain
 from adyton.client.facts import tables_of
 from adyton.client.line import HttpTransport, LeftOpen, checked_reply, each
-from adyton.client.streams import RemoteStream
+from adyton.client.monitors import RemoteMonitor
 from adyton.client.wording import text_of, words_of
 from adyton.curator.bounds import SuggestedBounds, column_of
 from adyton.curator.mock import MockAnswer
@@ -20,11 +20,11 @@ from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number
 from adyton.kernel.ledger import Verification
+from adyton.monitors.answer import MonitorList, MonitorPreview
+from adyton.monitors.kinds import MonitorKind
+from adyton.monitors.plan import monitor_in
 from adyton.planning.price import PriceWords
 from adyton.show import Sheet, Shown
-from adyton.streams.answer import StreamList, StreamPreview
-from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import stream_in
 
 if TYPE_CHECKING:
     from adyton.synthesis.result import Synthesis
@@ -138,44 +138,44 @@ class RemoteStudy(_RemoteStudy, Shown):
         self._received(found.answer)
         return found
 
-    def open_stream(
+    def open_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         request: str | None = None,
         **price: Unpack[PriceWords],
-    ) -> RemoteStream:
-        """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later."""
+    ) -> RemoteMonitor:
+        """A monitor ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later."""
         body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        paid = self._line.charged(self._path("streams"), body, lambda told: told["receipt"], request)
+        paid = self._line.charged(self._path("monitors"), body, lambda told: told["receipt"], request)
         self.paid_for = paid["number"]
         self._seen[paid["number"]] = paid["digest"]
-        return self.stream(paid["number"])
+        return self.monitor(paid["number"])
 
-    def preview_stream(
+    def preview_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         **price: Unpack[PriceWords],
-    ) -> StreamPreview:
-        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+    ) -> MonitorPreview:
+        """What ``open_monitor`` would cost, and how much wider later population intervals would be.  Free."""
         body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        return self._line.post(self._path("streams", "preview"), body, StreamPreview.from_json)
+        return self._line.post(self._path("monitors", "preview"), body, MonitorPreview.from_json)
 
-    def stream(self, number: int) -> RemoteStream:
-        """The stream that receipt ``number`` paid for, where it was left: one's own."""
-        return RemoteStream(self._line, self.name, self._tables[0], number)
+    def monitor(self, number: int) -> RemoteMonitor:
+        """The monitor that receipt ``number`` paid for, where it was left: one's own."""
+        return RemoteMonitor(self._line, self.name, self._tables[0], number)
 
-    def streams(self) -> StreamList:
-        """How far every own stream is, oldest first.  Reads no data."""
-        paid = [r.number for r in self._chain().receipts if stream_in(r.order.query, r.order.detail)]
-        return StreamList([self.stream(number).statement() for number in paid])
+    def monitors(self) -> MonitorList:
+        """How far every own monitor is, oldest first.  Reads no data."""
+        paid = [r.number for r in self._chain().receipts if monitor_in(r.order.query, r.order.detail)]
+        return MonitorList([self.monitor(number).statement() for number in paid])
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:
         """The same study on rows that the server makes up from public facts: to try queries on, free."""

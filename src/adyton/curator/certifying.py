@@ -15,8 +15,8 @@ from adyton.arithmetic.ratio import intervals_of
 from adyton.certify import (
     AnswerBits,
     Certificate,
+    DiscoveryResult,
     KeyedRows,
-    KeysFound,
     Later,
     LateValues,
     Values,
@@ -30,9 +30,9 @@ from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.measures import Extreme
-from adyton.ledgers.book.booked import booked
+from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.advice import later_widths
-from adyton.planning.keys import found
+from adyton.planning.discovery import found
 from adyton.planning.learned import Learned, UnitRange, settled_radius
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QueryPlan
@@ -60,7 +60,7 @@ def rows_of_many(
 
 def read_for_keys(plans: Sequence[QueryPlan], read: Reads) -> Sequence[Stored | None]:
     """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
-    if any(plan.finding is not None for plan in plans):
+    if any(plan.discovery is not None for plan in plans):
         return read()
     return [None] * len(plans)
 
@@ -168,16 +168,16 @@ def _parted(values: Values, sizes: Sequence[int]) -> list[Values]:
     return [values.at(slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
 
 
-def found_in(plan: QueryPlan, stored: Stored | None, receipt: int) -> KeysFound | None:
-    """What the answer says about keys that it does not show."""
-    if plan.finding is None or stored is None or stored.keys is None:
+def found_in(plan: QueryPlan, stored: Stored | None, receipt: int) -> DiscoveryResult | None:
+    """What the answer says about groups that it does not show."""
+    if plan.discovery is None or stored is None or stored.keys is None:
         return None
-    return found(plan.finding, len(stored.keys), stored.noisy_number, receipt)
+    return found(plan.discovery, len(stored.keys), stored.noisy_number, receipt)
 
 
 def cells_in(plan: QueryPlan, stored: Stored | None) -> int:
     """How many groups the answer has; at least 1, so that a preview has something to say."""
-    if not plan.query.finds_keys:
+    if not plan.query.discovers_groups:
         return number_of_cells(plan.query)
     return max(1, len(stored.keys or ())) if stored is not None else 1
 
@@ -287,8 +287,8 @@ class PopulationClaims:
 
     def certificate(self, plan: QueryPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
-        if (book := booked(self._ledger)) is not None:
-            known = known.citing("BOOK", assuming=book.said)
+        if (shared_budget := shared_budget_ledger(self._ledger)) is not None:
+            known = known.citing("SHARED-BUDGET", assuming=shared_budget.said)
         if all(isinstance(measure, Extreme) for _, measure in plan.query.measures):
             return known  # nothing is said about a population's extremes
         ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)

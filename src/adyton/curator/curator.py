@@ -231,9 +231,9 @@ class Curator(PaidOnce, Shown):
         ``query``: what the test is about, by a ``method`` and under a ``null`` hypothesis that states a
         number, or that all groups are alike.  No query makes the threshold of such a test smaller.
         """
+        from adyton.monitors.told import told_by
         from adyton.population.described_tests import described_test
         from adyton.population.last_look import look
-        from adyton.streams.told import told_by
 
         told, totals = told_by(self.study, self._ledger), counted_totals(self._ledger)
         if query is None and null is not None:
@@ -396,7 +396,7 @@ class Curator(PaidOnce, Shown):
                     **paid,
                     more=more,
                     certificate=self._claims.certificate(plan, context),
-                    keys_found=found_in(plan, own, place_of(self._ledger, receipt.number)),
+                    discovered_groups=found_in(plan, own, place_of(self._ledger, receipt.number)),
                     rows_hidden=0 if plan.shape.folded else len(rows) - len(shown),
                     batch_size=len(batch.plans),
                     known=plan.shown,

@@ -65,8 +65,8 @@ class MockCurator(Curator):
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
     # Their answers would bear no mark.
-    open_stream = preview_stream = stream = streams = _refusing("a mock has no streams; ask it queries")
-    open_weights = preview_weights = weights = _refusing("a mock has no weights; ask it queries")
+    open_monitor = preview_monitor = monitor = monitors = _refusing("a mock has no monitors; ask it queries")
+    open_pmw = preview_pmw = pmw = _refusing("a mock has no PMW; ask it queries")
     synthesize = preview_synthesis = _refusing("a mock is made up already; ask it queries")
 
 
@@ -104,7 +104,7 @@ def _of_size(study: Study, units: int) -> Study:
     table = replace(study.table, rows=None if declared is None else units, lines=lines)
     planned = study.validity is not None and study.validity.tolerance is not None
     validity = None if planned and declared != units else study.validity
-    return replace(study, table=table, validity=validity, source=None, ledger=None, book=None)
+    return replace(study, table=table, validity=validity, source=None, ledger=None, shared_budget=None)
 
 
 def _marked(answer: Answer) -> Answer:

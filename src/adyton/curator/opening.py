@@ -13,7 +13,7 @@ from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.engine import Engine
 from adyton.kernel.ledger import Ledger, Mark, MemoryLedger, Receipt
-from adyton.kernel.ledger.base import WithBook
+from adyton.kernel.ledger.base import WithSharedBudget
 from adyton.kernel.ledger.marks import is_behind, mark_told
 from adyton.kernel.ledger.texts import receipts_carried
 from adyton.ledgers.checkpoint import Checkpoint, checkpoint_at
@@ -42,7 +42,7 @@ def open_study(
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = sources_of(known, data)
-    opened = with_book(known, ledger or _ledger_of(known))
+    opened = with_shared_budget(known, ledger or _ledger_of(known))
     return Curator(_described(known, opened), engine_of(known, sources, limits), opened)
 
 
@@ -52,7 +52,7 @@ def _described(study: Study, ledger: Ledger) -> Study:
         return study
     first = next(ledger.receipts(), None)  # what is carried has a number that goes on
     amended = first is not None and receipts_carried(first.order.query, first.order.detail) > 0
-    own = not isinstance(ledger, WithBook) or ledger.began_book
+    own = not isinstance(ledger, WithSharedBudget) or ledger.began_shared_budget
     return study.after_its_first_receipt(amended=amended, described=own) if amended or not own else study
 
 
@@ -79,14 +79,14 @@ def engine_of(study: Study, sources: dict[str, Any], limits: EngineLimits | None
     return Engines((own, *further), study.fingerprint, limits or {})
 
 
-def with_book(study: Study, ledger: Ledger) -> Ledger:
-    """The ledger of a study as it is, or with the book that the study shares with others."""
-    if study.book is None:
+def with_shared_budget(study: Study, ledger: Ledger) -> Ledger:
+    """The ledger of a study as it is, or with the shared budget that the study shares with others."""
+    if study.shared_budget is None:
         return ledger
-    from adyton.ledgers.book import joined
+    from adyton.ledgers.shared_budget import joined
 
     try:
-        return joined(ledger, study, study.book)
+        return joined(ledger, study, study.shared_budget)
     except BaseException:
         ledger.close()
         raise
@@ -153,10 +153,10 @@ def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
         if kept is None:
             raise InvalidRequest("there is no checkpoint: nobody knows what the copy has lost")
         ledger.verify()
-        if known.book is not None and kept.ledger == ledger.header.digest:
-            from adyton.ledgers.book.joining import check_lost
+        if known.shared_budget is not None and kept.ledger == ledger.header.digest:
+            from adyton.ledgers.shared_budget.joining import check_lost
 
-            check_lost(known, known.book, ledger, kept)
+            check_lost(known, known.shared_budget, ledger, kept)
         receipt = ledger.restore(kept)
         ledger.mark(lambda mark, _: checkpoint.write(mark))
     return kept, receipt

@@ -1,4 +1,4 @@
-"""What is paid for once and then used often: streams, weights and synthetic tables."""
+"""What is paid for once and then used often: monitors, PMW and synthetic tables."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from adyton.kernel.exact import Number, float_up
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.ledger.texts import RESTORED
 from adyton.kernel.special.monitor import Monitor
+from adyton.monitors.answer import PREVIEWED, MonitorList, MonitorPreview
+from adyton.monitors.kinds import MonitorKind
+from adyton.monitors.open_monitor import OpenMonitor
+from adyton.monitors.plan import machine_of, monitor_in, plan_monitor, text_of
 from adyton.planning.price import Price, PriceWords, price_of
-from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
-from adyton.streams.kinds import StreamKind
-from adyton.streams.plan import machine_of, plan_stream, stream_in, text_of
-from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
     from adyton.kernel.special.mechanisms.marginals.adaptive import NoisyMarginal
+    from adyton.monitors.pmw.answer import PmwList, PmwPreview
+    from adyton.monitors.pmw.open_pmw import OpenPmw
+    from adyton.monitors.pmw.plan import Wish
     from adyton.query.conditions.atoms import Bins
-    from adyton.streams.weights.answer import WeightsList, WeightsPreview
-    from adyton.streams.weights.plan import Wish
-    from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method, SynthesisPreview
     from adyton.synthesis.result import Synthesis
 
 
-class WeightsWords(PriceWords, total=False):
+class PmwWords(PriceWords, total=False):
     """A price, and what it is for.
 
     ``queries``: how many there may be.  ``bins``: of columns without declared values, how many, or where
@@ -47,17 +47,17 @@ class WeightsWords(PriceWords, total=False):
 class PaidOnce(Walk):
     """The methods of a curator for them."""
 
-    def open_stream(
+    def open_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         request: str | None = None,
         **price: Unpack[PriceWords],
-    ) -> Stream:
-        """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later.
+    ) -> OpenMonitor:
+        """A monitor ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later.
 
         It halts after ``positives`` of them were found above their threshold.  One of "sums" takes sums too,
         one of "means" also means and proportions.  ``numeric`` adds a noisy value to each of the positives;
@@ -67,65 +67,67 @@ class PaidOnce(Walk):
         named = price_of(**price)
         left = self.left_for(request, named)
         planned = partial(
-            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
+            plan_monitor, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
-        return Stream(self.study, self._opened(planned(named), request, named, planned))
+        return OpenMonitor(self.study, self._opened(planned(named), request, named, planned))
 
-    def preview_stream(
+    def preview_monitor(
         self,
         *,
         positives: int,
-        of: StreamKind = "counts",
+        of: MonitorKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         **price: Unpack[PriceWords],
-    ) -> StreamPreview:
-        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+    ) -> MonitorPreview:
+        """What ``open_monitor`` would cost, and how much wider later population intervals would be.  Free."""
         left, named = self._purse.left_now, price_of(**price)
-        plan = plan_stream(self.study, named, left, positives, numeric, refresh, of)
-        return StreamPreview(
-            stream=text_of(plan.machine, plan.kind),
+        plan = plan_monitor(self.study, named, left, positives, numeric, refresh, of)
+        return MonitorPreview(
+            monitor=text_of(plan.machine, plan.kind),
             right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
             **would_cost(plan, self._purse, self._claims),
         )
 
-    def stream(self, number: int) -> Stream:
-        """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        return Stream(self.study, self._opened_before(number, lambda receipt: Monitor(machine_of(receipt))))
+    def monitor(self, number: int) -> OpenMonitor:
+        """The monitor that receipt ``number`` paid for, where it was left, also after a restart."""
+        return OpenMonitor(
+            self.study, self._opened_before(number, lambda receipt: Monitor(machine_of(receipt)))
+        )
 
-    def streams(self) -> StreamList:
-        """How far every stream of the study is, oldest first, but for those that a restored ledger ended.
+    def monitors(self) -> MonitorList:
+        """How far every monitor of the study is, oldest first, but for those that a restored ledger ended.
 
         Reads no data.
         """
-        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.query, r.order.detail)]
-        return StreamList([self.stream(number).statement() for number in self._going_on(paid)])
+        paid = [r.number for r in self._ledger.receipts() if monitor_in(r.order.query, r.order.detail)]
+        return MonitorList([self.monitor(number).statement() for number in self._going_on(paid)])
 
-    def open_weights(
-        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
-    ) -> Weights:
+    def open_pmw(
+        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[PmwWords]
+    ) -> OpenPmw:
         """Many linear queries about ``columns`` for one charge, answered from a guess that learns.
 
         ``queries``: how many.  Refused where noise of its own for each answer would be better.
         """
-        from adyton.streams.weights.plan import plan_weights
-        from adyton.streams.weights.weights import Weights
+        from adyton.monitors.pmw.open_pmw import OpenPmw
+        from adyton.monitors.pmw.plan import plan_pmw
 
         wish, named = _wished(columns, words)
-        planned = partial(plan_weights, self.study, wish, left=self.left_for(request, named))
+        planned = partial(plan_pmw, self.study, wish, left=self.left_for(request, named))
         plan = planned(named)
         if plan.against is not None:
             raise InvalidRequest(f"{plan.against}; nothing was charged")
-        return Weights(self.study, self._opened(plan, request, named, planned))
+        return OpenPmw(self.study, self._opened(plan, request, named, planned))
 
-    def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
-        """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
-        from adyton.streams.weights.answer import WeightsPreview
-        from adyton.streams.weights.plan import plan_weights
+    def preview_pmw(self, columns: Sequence[str], **words: Unpack[PmwWords]) -> PmwPreview:
+        """What ``open_pmw`` would cost, and whether it would answer better than plain noise.  Free."""
+        from adyton.monitors.pmw.answer import PmwPreview
+        from adyton.monitors.pmw.plan import plan_pmw
 
-        plan = plan_weights(self.study, *_wished(columns, words), self._purse.left_now)
-        return WeightsPreview(
-            weights=plan.terms.text,
+        plan = plan_pmw(self.study, *_wished(columns, words), self._purse.left_now)
+        return PmwPreview(
+            pmw=plan.terms.text,
             cells=plan.terms.cells,
             updates=plan.terms.updates,
             farthest=plan.farthest,
@@ -135,25 +137,25 @@ class PaidOnce(Walk):
             **would_cost(plan, self._purse, self._claims),
         )
 
-    def weights(self, number: int) -> Weights:
-        """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
-        from adyton.streams.weights.terms import terms_of
-        from adyton.streams.weights.weights import Weights
+    def pmw(self, number: int) -> OpenPmw:
+        """The PMW run that receipt ``number`` paid for, where it was left, also after a restart."""
+        from adyton.monitors.pmw.open_pmw import OpenPmw
+        from adyton.monitors.pmw.terms import terms_of
 
-        return Weights(
+        return OpenPmw(
             self.study, self._opened_before(number, lambda paid: terms_of(paid).measurement(self.study))
         )
 
-    def opened_weights(self) -> WeightsList:
-        """How far all weights of the study are, oldest first, but for those that a restored ledger ended.
+    def opened_pmw(self) -> PmwList:
+        """How far every PMW run of the study is, oldest first, but for those that a restored ledger ended.
 
         Reads no data, unless a crash came between a charge and the number of units that it paid for.
         """
-        from adyton.streams.weights.answer import WeightsList
-        from adyton.streams.weights.terms import terms_in
+        from adyton.monitors.pmw.answer import PmwList
+        from adyton.monitors.pmw.terms import terms_in
 
         paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
-        return WeightsList([self.weights(number).statement() for number in self._going_on(paid)])
+        return PmwList([self.pmw(number).statement() for number in self._going_on(paid)])
 
     def _going_on(self, paid: list[int]) -> list[int]:
         return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
@@ -209,9 +211,9 @@ class PaidOnce(Walk):
         return SynthesisPreview(plan=plan, **would_cost(plan, self._purse, self._claims))
 
 
-def _wished(columns: Sequence[str], words: WeightsWords) -> tuple[Wish, Price]:
+def _wished(columns: Sequence[str], words: PmwWords) -> tuple[Wish, Price]:
     """What is asked for, and the price that was named for it."""
-    from adyton.streams.weights.plan import Wish
+    from adyton.monitors.pmw.plan import Wish
 
     asked = dict(words)
     if "queries" not in asked:

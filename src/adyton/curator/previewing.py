@@ -13,8 +13,8 @@ from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.kernel.exact import Number
 from adyton.planning.advice import cheaper, registering, spread_first
+from adyton.planning.discovery import sought
 from adyton.planning.expecting import expected_of
-from adyton.planning.keys import sought
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
 
@@ -38,7 +38,7 @@ def previews(
     return [
         Preview(
             query=plan.title,
-            keys=None if plan.query.finds_keys else shown_keys(plan),
+            keys=None if plan.query.discovers_groups else shown_keys(plan),
             bounds=computed_bounds(plan) | {part.name: part.bound(plan.expected_rows) for part in plan.parts},
             population=computed_populations(plan, context)
             | {
@@ -52,7 +52,7 @@ def previews(
             certificate=claims.certificate(plan, context),
             batch_size=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.query),
-            keys_sought=sought(plan.finding, purse.next_place) if plan.finding else None,
+            discovered_groups=sought(plan.discovery, purse.next_place) if plan.discovery else None,
             spread_first=spread_first(plan, context, expected),
             cheaper=cheaper(plan, context, expected),
             registering=registering(plan, context, expected),

@@ -35,7 +35,7 @@ from adyton.kernel.ledger.base import (
 )
 from adyton.kernel.ledger.links import QUERIES, Cap
 from adyton.kernel.ledger.texts import receipts_carried
-from adyton.ledgers.book.booked import booked
+from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.odometer import read_odometer
 from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
@@ -128,7 +128,7 @@ class Purse:
         return self.left_after(self.spent)
 
     def left_after(self, spent: int) -> int:
-        """Where units are split, by the study's reckoning; a book may have less.
+        """Where units are split, by the study's reckoning; a shared budget may have less.
 
         Shares of it never take the unit that opening a reserve costs.
         """
@@ -250,7 +250,9 @@ class Purse:
             certified_queries=certified,
             bits=totals.radius if self.study.grid is not None else None,
             reserve=reserve,
-            book=book.share if (book := booked(self._ledger)) is not None else None,
+            shared_budget=shared_budget.share
+            if (shared_budget := shared_budget_ledger(self._ledger)) is not None
+            else None,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:
@@ -343,8 +345,9 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUERIES:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    of = f" of the book {facts['book']}" if "book" in facts else f" of {facts['by']}" if "by" in facts else ""
-    used, whole = "cost", f"the limit{of}"
+    used, whole = "cost", f"the limit of {facts['by']}" if "by" in facts else "the limit"
+    if "shared_budget" in facts:
+        whole = f"the shared budget {facts['shared_budget']}"
     if isinstance(refusal, ValidityRefused):
         used, whole = "use", "the stability for which population intervals are certified"
     said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"

@@ -250,7 +250,7 @@ class Walk:
         except KeyboardInterrupt:
             last = self._unanswered(wanted.plan, request) or self._ledger.requested(request or "")
             self.paid_for = last.number if last else self.paid_for
-            raise Interrupted(self.paid_for, booked=self.study.book is not None) from None
+            raise Interrupted(self.paid_for, shared=self.study.shared_budget is not None) from None
 
     def _asked_before(self, plan: ReleaseKey, request: str | None = None) -> tuple[Receipt, str] | None:
         if not self._asked.is_new(request):
@@ -291,7 +291,7 @@ class Walk:
     def _priced(self, measurement: AnyMeasurement, text: str, detail: str) -> Priced:
         return price(measurement, self.study.protection, Label(text, detail))
 
-    # What is charged once and fed later: streams and weights, which keep their state in the ledger.
+    # What is charged once and fed later: monitors and PMW, which keep their state in the ledger.
 
     def _opened(self, plan: Plan, request: str | None, named: Price, planned: Planned) -> Comparisons:
         """Charged, and nothing read."""

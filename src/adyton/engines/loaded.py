@@ -21,7 +21,7 @@ from adyton.engines.scans.scan import ClampedTable, Run
 from adyton.engines.spelling.rows import BitMark, Dialect, places_of
 from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
-from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Exact
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import Table
 from adyton.kernel.sensitivity import Reading
@@ -187,7 +187,7 @@ class LoadedEngine(ABC):
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings)
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[DiscoveredGroup], Exact]:
         return found_from(self._units, self._run, readings)
 
     @abstractmethod

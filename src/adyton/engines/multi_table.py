@@ -9,7 +9,7 @@ from dataclasses import replace
 from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.loaded import Joined, JoinMember
 from adyton.errors import InvalidRequest
-from adyton.kernel.engine import Engine, Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Engine, Exact
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import Table
 from adyton.kernel.sensitivity import Reading
@@ -52,7 +52,7 @@ class Engines:
             found.update(zip(places, own, strict=True))
         return [found[i] for i in range(len(readings))]
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[DiscoveredGroup], Exact]:
         return self.of(self._table_of(readings[0])).found(readings)
 
     def close(self) -> None:

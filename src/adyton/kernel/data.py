@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.errors import EngineFailed, sealed
-from adyton.kernel.engine import Engine, Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Engine, Exact
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger.base import place_of
 from adyton.kernel.measurement import Columns
@@ -34,7 +34,9 @@ class Observer(Protocol):
         """Private data are about to be read; ``groups``: those under which something counts."""
         ...
 
-    def has_read(self, readings: Sequence[Reading], exact: Exact, keys: Sequence[FoundKey] | None) -> None:
+    def has_read(
+        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
+    ) -> None:
         """What was read, before noise is added: an observer must let go of it."""
         ...
 
@@ -52,7 +54,9 @@ class Unobserved:
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
         pass
 
-    def has_read(self, readings: Sequence[Reading], exact: Exact, keys: Sequence[FoundKey] | None) -> None:
+    def has_read(
+        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
+    ) -> None:
         pass
 
     def releases(self, number: int) -> None:
@@ -81,7 +85,7 @@ class Data:
         _check_paid(paid, readings)
         return self._exact(_own_part(paid, readings))
 
-    def found(self, paid: Paid) -> tuple[Sequence[FoundKey], Exact]:
+    def found(self, paid: Paid) -> tuple[Sequence[DiscoveredGroup], Exact]:
         """The groups under which something is counted, and the integers of all that was paid for."""
         readings = require(paid, Paid).priced.readings
         self.observer.reads(readings, groups=True)
@@ -132,7 +136,7 @@ class PaidData:
         for some in _together(self.paid.priced.readings):
             yield from self.data.exact(self.paid, some)
 
-    def found(self) -> tuple[Sequence[FoundKey], Exact]:
+    def found(self) -> tuple[Sequence[DiscoveredGroup], Exact]:
         return self.data.found(self.paid)
 
     def again(self, reading: Reading) -> Columns:

@@ -8,7 +8,7 @@ from typing import Protocol
 from adyton.kernel.sensitivity import Reading
 
 # One part for each group: a text that was found, or the place of a declared value among those of its group.
-FoundKey = tuple[str | int, ...]
+DiscoveredGroup = tuple[str | int, ...]
 # For each reading, for each coordinate, one integer for each cell: a list, or ``Cells`` where there are many.
 Exact = list[Sequence[Sequence[int]]]
 
@@ -30,6 +30,6 @@ class Engine(Protocol):
 
     def exact(self, readings: Sequence[Reading]) -> Exact: ...
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]: ...
+    def found(self, readings: Sequence[Reading]) -> tuple[list[DiscoveredGroup], Exact]: ...
 
     def close(self) -> None: ...

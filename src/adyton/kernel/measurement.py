@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Exact
 from adyton.kernel.noise import Bits
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivity import Reading
@@ -41,7 +41,7 @@ class Source(Protocol):
         """Of each reading, in order.  No more at a time than fits into memory."""
         ...
 
-    def found(self) -> tuple[Sequence[FoundKey], Exact]:
+    def found(self) -> tuple[Sequence[DiscoveredGroup], Exact]:
         """The groups under which something is counted, and the integers of all readings in each of them."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adyton.kernel.ledger.base import InFront, Ledger, WithBook
+from adyton.kernel.ledger.base import InFront, Ledger, WithSharedBudget
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger, SqliteSession
 from adyton.ledgers.on_demand import LedgerOnDemand
 
@@ -25,9 +25,9 @@ class Changes(SqliteSession):
 
 
 def changes_of(ledger: Ledger) -> Changes | None:
-    """None if there is no file yet, or if what is answered also depends on something else: a book."""
+    """None if there is no file yet, or if answers also depend on something else: a shared budget."""
     while isinstance(ledger, InFront):
-        if isinstance(ledger, WithBook):
+        if isinstance(ledger, WithSharedBudget):
             return None
         ledger = ledger.behind
     stored = ledger.stored if isinstance(ledger, LedgerOnDemand) else None

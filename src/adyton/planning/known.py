@@ -20,7 +20,7 @@ from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.schema import Lattice, Table, TextColumn
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.discovery import GroupDiscovery as KeyFinding
+from adyton.kernel.special.discovery import GroupDiscovery
 from adyton.kernel.terms.buckets import group_size
 from adyton.kernel.terms.leaves import EVERY_ROW, DayCount
 from adyton.kernel.terms.measures import (
@@ -171,12 +171,17 @@ def _counts_all_persons(query: Query) -> bool:
 
 
 def certificate_of(
-    study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
+    study: Study,
+    table: Table,
+    parts: tuple[MeasurePlan, ...],
+    discovery: GroupDiscovery | None,
+    *,
+    disjoint: bool,
 ) -> Certificate:
     theorems = [name for part in parts for name in part.only.mechanism.theorems]
     theorems += [*study.rule.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
-    theorems += finding.theorems if finding is not None else ()
+    theorems += discovery.theorems if discovery is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
     theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
     theorems += ["RESERVE-TEST"] if study.reserve is not None else []

@@ -95,7 +95,7 @@ def settled_radius(
     Assumes:  the number of units is in ``units`` and ``squares`` are right, each with a level of its own.
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
-    if units.least < SETTLED_FROM or any(plan.finding is not None for plan in batch.plans):
+    if units.least < SETTLED_FROM or any(plan.discovery is not None for plan in batch.plans):
         return batch.radius
     parts = [
         (part, released)
@@ -319,10 +319,10 @@ class Learned:
         texts = texts_of(receipt.order.query)
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
-        except InvalidRequest:  # a stream, or something else that is no query
+        except InvalidRequest:  # a monitor, or something else that is no query
             return []
         queries = [one.query for one in asked]
-        other = any(one.finds_keys or one.table.behind != self._study.table for one in queries)
+        other = any(one.discovers_groups or one.table.behind != self._study.table for one in queries)
         return [] if other or len(texts) > _MOST_TOGETHER else queries
 
     def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:

@@ -40,7 +40,7 @@ from adyton.kernel.terms.expressions import Not
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
 from adyton.kernel.terms.persons import are_of_the_same_persons
-from adyton.planning.keys import PART, plan_keys
+from adyton.planning.discovery import PART, plan_discovery
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
@@ -76,7 +76,7 @@ class QueryPlan:
     parts: tuple[MeasurePlan, ...]
     certificate: Certificate
     expected_rows: int | None
-    finding: GroupDiscovery | None = None
+    discovery: GroupDiscovery | None = None
     shape: Shape = AS_ASKED
     remarks: tuple[str, ...] = ()  # on how the text was read
 
@@ -89,20 +89,20 @@ class QueryPlan:
     @property
     def detail(self) -> list[list[object]]:
         """The mechanisms as receipts have them, in the order in which they are charged."""
-        finding = self.finding.noisy if self.finding is not None else ()
+        discovery = self.discovery.noisy if self.discovery is not None else ()
         names = plain_names(self.query)[1]
         own = [detail_of(part.only, name) for part, name in zip(self.parts, names, strict=True)]
-        return [*map(detail_of, finding), *own]
+        return [*map(detail_of, discovery), *own]
 
     @property
     def noisy(self) -> tuple[NoisyReading, ...]:
-        finding = self.finding.noisy if self.finding is not None else ()
-        return (*finding, *(part.only for part in self.parts))
+        discovery = self.discovery.noisy if self.discovery is not None else ()
+        return (*discovery, *(part.only for part in self.parts))
 
     @property
     def noisy_query(self) -> NoisyQuery:
         """What is measured for it."""
-        return NoisyQuery(tuple(part.only for part in self.parts), self.finding)
+        return NoisyQuery(tuple(part.only for part in self.parts), self.discovery)
 
     @property
     def readings(self) -> list[Reading]:
@@ -156,7 +156,7 @@ class QueryPlan:
         if not by and own is None:
             return RowKeys({}, 1)
         names = [group.name for group in by]
-        if self.query.finds_keys:
+        if self.query.discovers_groups:
             labels: list[Sequence[KeyLabel]] = [
                 [_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)
             ]
@@ -208,9 +208,9 @@ class PricedBatch:
 
     @property
     def unproved(self) -> bool:
-        """Whether keys are found with Gaussian noise: no theorem on the population covers their threshold."""
-        findings = [plan.finding for plan in self.plans if plan.finding is not None]
-        return any(finding.counted.mechanism.norm == 2 for finding in findings)
+        """Whether groups are discovered with Gaussian noise: no theorem on populations covers a threshold."""
+        discoveries = [plan.discovery for plan in self.plans if plan.discovery is not None]
+        return any(discovery.counted.mechanism.norm == 2 for discovery in discoveries)
 
     @property
     def measurement(self) -> AnyMeasurement:
@@ -289,14 +289,16 @@ class Outline:
         in_order, table = iter(priced.parts), self.requests[0].query.table
         disjoint = len(self.families) < len(priced.parts)
         plans = []
-        for asking, finding, pricing in zip(self.requests, priced.findings, priced.pricings, strict=True):
+        for asking, discovery, pricing in zip(
+            self.requests, priced.discoveries, priced.pricings, strict=True
+        ):
             parts = tuple(islice(in_order, len(asking.query.measures)))
-            certificate = certificate_of(self.study, table, parts, finding, disjoint=disjoint)
+            certificate = certificate_of(self.study, table, parts, discovery, disjoint=disjoint)
             if any(not isinstance(value, ReleasedName) for _, value in asking.shape.shown):
                 certificate = certificate.citing("BOX-OF-PARTS")
             planned = (asking.query, canonical_text(asking.query), parts, certificate)
             rows = pricing.expected_rows
-            plans.append(QueryPlan(*planned, rows, finding, asking.shape, asking.remarks))
+            plans.append(QueryPlan(*planned, rows, discovery, asking.shape, asking.remarks))
         return PricedBatch(tuple(plans), priced.amount, priced.radius, price, whole=priced.whole)
 
     def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Outlined:
@@ -312,11 +314,11 @@ class Outline:
         ]
         noisy = [part.only for part in parts]
         paid = due(noisy, self.families, self.unit, study.rule)
-        findings = [
-            plan_keys(query, self.unit, pricing, paid.amount) if query.finds_keys else None
+        discoveries = [
+            plan_discovery(query, self.unit, pricing, paid.amount) if query.discovers_groups else None
             for query, pricing in zip(queries, pricings, strict=True)
         ]
-        extra = [one for finding in findings if finding is not None for one in finding.noisy]
+        extra = [one for discovery in discoveries if discovery is not None for one in discovery.noisy]
         if extra and len(queries) > 1:
             raise InvalidRequest("a query whose keys must be found is asked alone, not in a batch")
         amount, whole = paid.amount + sum(one.amount(study.rule) for one in extra), 0
@@ -326,7 +328,7 @@ class Outline:
         radius = paid.radius + sum(n.radius() for n in extra)
         if study.grid is not None:
             radius = transcript_units(noisy)
-        return Outlined(pricings, parts, findings, amount, radius, whole)
+        return Outlined(pricings, parts, discoveries, amount, radius, whole)
 
 
 class Shapes:
@@ -372,7 +374,7 @@ class Outlined(NamedTuple):
 
     pricings: list[Pricing]
     parts: list[MeasurePlan]
-    findings: list[GroupDiscovery | None]
+    discoveries: list[GroupDiscovery | None]
     amount: int
     radius: int
     whole: int  # as ``PricedBatch.whole``
@@ -398,7 +400,7 @@ def _measured(place: int, query: Query, unit: PrivacyUnit, study: Study) -> list
 
 
 def _for_values(query: Query) -> Fraction:
-    return 1 - PART if query.finds_keys else Fraction(1)
+    return 1 - PART if query.discovers_groups else Fraction(1)
 
 
 def _part(measured: _Measured, pricing: Pricing, share: Fraction) -> MeasurePlan:

@@ -281,7 +281,7 @@ class Pricing:
         return noise_kind(self.study.accounting)
 
     def _or_declare(self, reading: Reading) -> str:
-        """What the owner could do; nothing where keys are found, or where tables are joined."""
+        """What the owner could do; nothing where groups are discovered, or where tables are joined."""
         finds = any(isinstance(group, TextColumn) for group in reading.by)
         key = rows_key(self.study, reading.table or self.study.table)
         return f", declare {key}" if key is not None and not finds else ""
@@ -319,7 +319,7 @@ def rows_key(study: Study, table: Table) -> str | None:
 def matching_rows(price: Price, query: Query, study: Study) -> int | None:
     """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
     rows = study.rows_expected(query.table)
-    if price.expected_rows is not None or rows is None or query.finds_keys:
+    if price.expected_rows is not None or rows is None or query.discovers_groups:
         return price.expected_rows
     return max(1, rows // number_of_cells(query))
 

@@ -83,8 +83,8 @@ def readings_for(
     the part of the price of a mean for which the squares of its values are read too.
     """
     measure, asked = without_dimensions(name, measure, query)
-    cells, places = MOST_CELLS, None  # where keys are found, more than any answer has
-    if not query.finds_keys:
+    cells, places = MOST_CELLS, None  # where groups are discovered, more than any answer has
+    if not query.discovers_groups:
         cells, places = query.cells if kept is None else len(kept), kept
     return tuple(
         replace(reading, table=asked.table, kept=places, groups=len(query.by))

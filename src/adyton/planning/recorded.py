@@ -23,7 +23,7 @@ from adyton.query.request import Request
 from adyton.study import Study
 
 _KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}
-_KEY_READINGS = 2  # of a query whose keys are found, before those of its values
+_KEY_READINGS = 2  # of a query whose groups are discovered, before those of its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def recorded_batch(study: Study, requests: Sequence[Request], order: Order) -> P
         return None
     try:
         noises = [_mechanism(one) for one in json.loads(order.detail)]
-        if requests[0].query.finds_keys:  # they are planned last, and written down first
+        if requests[0].query.discovers_groups:  # they are planned last, and written down first
             noises = noises[_KEY_READINGS:] + noises[:_KEY_READINGS]
         left = iter(noises)
 

@@ -66,7 +66,7 @@ OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
 OF_MEANS = 1 - OF_VARIANCES * (1 + OF_LEAST)  # for a mean and a mean square; the rest is for its lower end
 
 UNPROVED = Absent(
-    "finding keys in the data, or publishing a test on the rows, ends population intervals, of that answer "
+    "discovering groups, or publishing a test on the rows, ends population intervals, of that answer "
     "and of all after it, but for queries with a description"
 )
 NOT_ASKED = Absent("only the noise is asked for")

@@ -26,7 +26,7 @@ from adyton.kernel.ledger.links import Cap
 from adyton.noise_intervals.widths import largest_ratio
 from adyton.population.base import Population, PopulationContext, units_outside
 from adyton.population.position import Counted, Position
-from adyton.study import Validity, keys_failure, planned
+from adyton.study import Validity, discovery_failure, planned
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.noise_part import laplace_multiplier
@@ -49,7 +49,7 @@ class HingePopulation(Population):
     def schedule(self) -> WidthSchedule | PlannedSchedule | None:
         if self.validity is None:
             return None
-        rows, delta = self.study.units_expected, keys_failure(self.study)
+        rows, delta = self.study.units_expected, discovery_failure(self.study)
         if self.validity.tolerance is None or rows is None:
             return _open_schedule(self.validity, delta)
         return planned(self.validity, rows, self.study.unit.adjacency, delta)

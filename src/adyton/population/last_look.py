@@ -25,9 +25,9 @@ FOR_DESCRIBED = Fraction(1, 32)  # of the level, for tests that have a descripti
 _LEAST = Fraction(1, 10**40)  # what is smaller counts as this
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
 _NO_SECTION = "a threshold for p-values needs a [validity] section and the number of units"
-_UNPROVED = "no threshold for p-values is proved after keys were found in the data or a test was published"
+_UNPROVED = "no threshold for p-values is proved after groups were discovered or a test was published"
 _SPLIT = "no threshold for p-values is proved for a study that splits its units"
-_KEYS = "no threshold for p-values is proved where keys may be found in the data (privacy.discovery_delta)"
+_KEYS = "no threshold for p-values is proved where groups may be discovered (privacy.discovery_delta)"
 
 
 def look(

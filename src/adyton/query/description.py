@@ -374,7 +374,7 @@ class Describer:
         return several_nats(len(groups)) + sum(map(self._group, groups)) - in_any_order(len(groups))
 
     def _group(self, group: Group) -> float:
-        if isinstance(group, TextColumn):  # its values are found in the data
+        if isinstance(group, TextColumn):  # its values are discovered
             raise NoDescription
         if not isinstance(group, Bucket):
             return GROUPS.nats["column"] + self._among(group, (CategoryColumn, BooleanColumn, TextColumn))

@@ -85,12 +85,12 @@ class Query:
             )
         if self.most_groups is not None and (type(self.most_groups) is not int or self.most_groups < 1):
             raise InvalidRequest("the groups of a person are limited to a whole number, at least 1")
-        if not self.finds_keys and not self._filters and self.cells > MOST_CELLS:
+        if not self.discovers_groups and not self._filters and self.cells > MOST_CELLS:
             raise InvalidRequest(f"the groups have {self.cells} cells; at most {MOST_CELLS} are answered")
 
     @property
-    def finds_keys(self) -> bool:
-        """Whether a group has values that nobody declared, so that they must be found in the data."""
+    def discovers_groups(self) -> bool:
+        """Whether a group has values that nobody declared, so that they must be discovered."""
         return any(isinstance(group, TextColumn) for group in self.by)
 
     @property

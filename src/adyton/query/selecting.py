@@ -159,7 +159,7 @@ def selection_in(request: Request) -> Selection | None:
     None where it lists values, keeps all groups, or says more about what is released.
     """
     query, shape = request.query, request.shape
-    if len(query.measures) != 1 or query.finds_keys or request.epsilon or request.delta:
+    if len(query.measures) != 1 or query.discovers_groups or request.epsilon or request.delta:
         return None
     (name, measure), keys = query.measures[0], {group.name for group in query.by}
     most, largest = _first_rows(shape, name)
@@ -199,7 +199,7 @@ def _query(asking: Asking, tables: Sequence[Table], dialect: str | None) -> Quer
 def _check(query: Query) -> None:
     if len(query.measures) != 1:
         raise InvalidRequest(f"a candidate has one value: {_short(query)} has {len(query.measures)}")
-    if query.finds_keys:
+    if query.discovers_groups:
         raise InvalidRequest(
             "candidates are fixed before any row is read, and the groups of a text column are not: declare "
             "its values"

@@ -22,7 +22,7 @@ class Action(StrEnum):
     LOOK = "see the public facts"
     PREVIEW = "preview a query"
     TRY = "try a query on made-up rows"
-    ASK = "ask, open and feed streams, suggest bounds"
+    ASK = "ask, open and feed monitors, suggest bounds"
     STATEMENT = "see what is spent and left, in all and of the own part"
     OWN_RECEIPTS = "read the own receipts, and the open part of all"
     ALL_RECEIPTS = "read all receipts, with who asked what"

@@ -25,6 +25,7 @@ from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.kernel.ledger.base import First
 from adyton.ledgers.forwarding import ForwardingLedger
+from adyton.monitors.open_monitor import OpenMonitor
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
@@ -36,7 +37,6 @@ from adyton.service.named_ledger import NamedLedger
 from adyton.service.repeats import Repeats
 from adyton.service.roles import Action, may
 from adyton.service.tokens import Tokens
-from adyton.streams.stream import Stream
 from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
@@ -160,25 +160,25 @@ class ServedStudy:
         with self._on_account(who) as curator:
             return curator.suggest_bounds(column, **words).to_json()
 
-    # Streams, which belong to whoever opened them.
+    # Monitors, which belong to whoever opened them.
 
-    def open_stream(self, who: Identity, words: Words) -> dict[str, Any]:
+    def open_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
-            return curator.open_stream(**words).statement().to_json()
+            return curator.open_monitor(**words).statement().to_json()
 
-    def preview_stream(self, who: Identity, words: Words) -> dict[str, Any]:
+    def preview_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
-            return curator.preview_stream(**words).to_json()
+            return curator.preview_monitor(**words).to_json()
 
     def feed(self, who: Identity, number: int, query: str, words: Words) -> dict[str, Any]:
-        return self._stream(who, number).feed(query, **words).to_json()
+        return self._monitor(who, number).feed(query, **words).to_json()
 
-    def close_stream(self, who: Identity, number: int) -> dict[str, Any]:
-        return self._stream(who, number).close().to_json()
+    def close_monitor(self, who: Identity, number: int) -> dict[str, Any]:
+        return self._monitor(who, number).close().to_json()
 
-    def stream(self, who: Identity, number: int) -> dict[str, Any]:
-        stream = self._stream(who, number)
-        return {**stream.statement().to_json(), "answers": [one.to_json() for one in stream.answers()]}
+    def monitor(self, who: Identity, number: int) -> dict[str, Any]:
+        monitor = self._monitor(who, number)
+        return {**monitor.statement().to_json(), "answers": [one.to_json() for one in monitor.answers()]}
 
     # The chain.
 
@@ -237,11 +237,11 @@ class ServedStudy:
             own = {"by": who.name, "spent": decimal_text(spent), "limit": decimal_text(part)}
             raise PrivacyRefused(refusal.message, **{**facts, **own}) from None
 
-    def _stream(self, who: Identity, number: int) -> Stream:
+    def _monitor(self, who: Identity, number: int) -> OpenMonitor:
         receipt = self.receipt(number)
         if receipt is None or receipt.order.by != who.name:
             raise NotFound
-        return self._for(who).stream(number)
+        return self._for(who).monitor(number)
 
     def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)

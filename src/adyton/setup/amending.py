@@ -20,11 +20,11 @@ from adyton.kernel.ledger.base import next_receipt, now, same_limit
 from adyton.kernel.ledger.links import fresh_secret
 from adyton.kernel.ledger.stored.sqlite import make_file
 from adyton.kernel.ledger.texts import carried_texts
-from adyton.ledgers.book import Book, BookedLedger
-from adyton.ledgers.book.booked import began_in
-from adyton.ledgers.book.joining import check_member, entrant_of
 from adyton.ledgers.checkpoint import checkpoint_at
 from adyton.ledgers.checkpointed import CheckpointedLedger
+from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
+from adyton.ledgers.shared_budget.joining import check_member, entrant_of
+from adyton.ledgers.shared_budget.ledger import began_in
 from adyton.planning.learned import radius_in_full
 from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts
@@ -79,7 +79,7 @@ def amend(old: Study, new: Study) -> Amended:
             )
         if old.reserve is not None:
             refuse_where_lost(ledger)
-        _check_books(checkpointed or ledger, old, new)
+        _check_shared_budgets(checkpointed or ledger, old, new)
         if not ledger.closing():
             _check_free(new)
         reasons = ledger.close_for_good(lambda _: _reason(new, place))
@@ -124,12 +124,12 @@ def _changes(old: Study, new: Study) -> dict[str, tuple[str, str]]:
     return changed
 
 
-def _check_books(ledger: Ledger, old: Study, new: Study) -> None:
-    """The corrected study goes on in the very book in which all that the old one spent is written."""
-    for path in {path.absolute() for path in (old.book, new.book) if path is not None}:
-        with closing(Book(path)) as book:
-            check_member(book, new)
-            BookedLedger(ledger, book, entrant_of(old)).verify()
+def _check_shared_budgets(ledger: Ledger, old: Study, new: Study) -> None:
+    """The corrected study goes on in the shared budget in which all that the old one spent is written."""
+    for path in {path.absolute() for path in (old.shared_budget, new.shared_budget) if path is not None}:
+        with closing(SharedBudget(path)) as shared_budget:
+            check_member(shared_budget, new)
+            SharedBudgetLedger(ledger, shared_budget, entrant_of(old)).verify()
 
 
 def _may_change(name: str) -> bool:
@@ -180,7 +180,7 @@ def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tup
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
     header = Header(new.fingerprint, ledger.header.accounting, ledger.header.limit, why["salt"])
-    began = began_in(ledger) if new.book is not None else None
+    began = began_in(ledger) if new.shared_budget is not None else None
     texts = carried_texts(ledger.head(), totals.receipts, began)
     # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
     radius = sum(radius_in_full(new, receipt.order) for receipt in ledger.receipts())

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from adyton.certify.checked import CheckFinding, ColumnCheck, KeysCheck, Seen, StudyCheck, TableCheck
+from adyton.certify.checked import CheckFinding, ColumnCheck, DiscoveryCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.opening import sources_of
 from adyton.engines.choosing import EngineLimits, engine_for, kind_of, path_or_table
 from adyton.engines.loaded import comparable
@@ -25,7 +25,7 @@ from adyton.kernel.engine import Engine
 from adyton.kernel.exact import positive, rational
 from adyton.kernel.schema import CategoryColumn, Column, Table, TextColumn
 from adyton.kernel.terms.measures import Count
-from adyton.ledgers.book.joining import check_book
+from adyton.ledgers.shared_budget.joining import check_shared_budget
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
 from adyton.query.nodes import Query
@@ -40,7 +40,7 @@ Said = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the owner wants to know: keys that a query of this ``epsilon`` would find, and values or not.
+    """What the owner wants to know: groups that a query of this ``epsilon`` would discover; values or not.
 
     Up to the share ``allow`` of the rows may be clipped, undeclared, unparseable or left out.
     """
@@ -63,7 +63,7 @@ def check_study(
     """Compare a study file with its data.  For the owner alone: what comes out is not private.
 
     ``data`` and ``limits`` are those of ``adyton.open``.  Keys of text columns are looked for as a query
-    that costs ``epsilon`` would find them, a tenth of the study's unless given.  ``said`` is told what is
+    that costs ``epsilon`` would discover them, a tenth of the study's unless given.  ``said`` is told what is
     being read.  Without ``show_values`` nothing that is returned holds a value, a key or a person.
     """
     known = study if isinstance(study, Study) else read_study(study)
@@ -71,8 +71,8 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
-    if known.book is not None:
-        check_book(known, known.book)
+    if known.shared_budget is not None:
+        check_shared_budget(known, known.shared_budget)
     wanted, sources = CheckOptions(part, share, show_values), sources_of(known, data)
     tables, persons = [], {}
     for table in known.tables:
@@ -83,7 +83,7 @@ def check_study(
             persons[table.name] = surveyor.person_type
         finally:
             surveyor.close()
-        if _finds_keys(known, table, checked):
+        if _discovers_groups(known, table, checked):
             said(f"looking for keys in {table.name}")
             unit = replace(known.unit_of(table), parts=1)  # an owner reads all that any query may read
             engine = engine_for(table, unit, sources[table.name], known.fingerprint, limits)
@@ -193,7 +193,7 @@ def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Ite
 # Keys ------------------------------------------------------------------------------------------------------
 
 
-def _finds_keys(study: Study, table: Table, checked: TableCheck) -> bool:
+def _discovers_groups(study: Study, table: Table, checked: TableCheck) -> bool:
     """Not where the engine would refuse to load the table at all."""
     if any(column.problem is not None for column in checked.columns):
         return False
@@ -219,19 +219,19 @@ def _with_keys(
 
 def _keys(
     study: Study, table: Table, column: TextColumn, engine: Engine, wanted: CheckOptions
-) -> KeysCheck | None:
+) -> DiscoveryCheck | None:
     """Keys with at least as many units as the threshold: about half of those that just reach it are found."""
     query = Query(table, (("count", Count()),), by=(column,))
     try:
         plan = make_plan(study, query, Price("epsilon", wanted.epsilon), study.allowed)
     except CuratorError:  # at this price nothing can be planned: nothing is found
         return None
-    assert plan.finding is not None
-    keys, ((units,),) = engine.found([plan.finding.counted.reading])
-    threshold = plan.finding.selection(1).threshold
+    assert plan.discovery is not None
+    keys, ((units,),) = engine.found([plan.discovery.counted.reading])
+    threshold = plan.discovery.selection(1).threshold
     enough = sorted(
         ((str(key[0]), number) for key, number in zip(keys, units, strict=True) if number >= threshold),
         key=lambda one: -one[1],
     )
     shown: tuple[Seen, ...] = tuple(enough) if wanted.show_values else ()
-    return KeysCheck(float(wanted.epsilon), threshold, len(keys), len(enough), shown)
+    return DiscoveryCheck(float(wanted.epsilon), threshold, len(keys), len(enough), shown)

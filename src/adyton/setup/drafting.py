@@ -92,7 +92,7 @@ def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
     notes = [_METADATA_NOTE.format(known.file)] if known.file else []
     if data.suffix.lower() in SEPARATORS and not wishes.public:
         notes.append(_CSV_NOTE)
-    sections = [_table(data, wishes, rows, study_file), _privacy(wishes, finds_keys=open_values)]
+    sections = [_table(data, wishes, rows, study_file), _privacy(wishes, discovers_groups=open_values)]
     sections.append(_validity(wishes))
     return "\n".join([_PREFACE, *notes, *sections, *columns])
 
@@ -187,7 +187,7 @@ def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
     accounting_named(wishes.accounting or "gdp").allowed(_guarantee(wishes))
 
 
-def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
+def _privacy(wishes: DraftOptions, *, discovers_groups: bool) -> str:
     limit = _guarantee(wishes)
     lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
     if wishes.person is None:
@@ -204,7 +204,7 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
         f"delta = {_delta(limit.delta)}",
         f'accounting = "{wishes.accounting}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
-    if finds_keys and limit.delta:
+    if discovers_groups and limit.delta:
         part = f"# discovery_delta = {_delta(limit.delta / 10)}"
         lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"

@@ -107,9 +107,9 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         yield finding("empty", column.missing, "no row has a value")
     if column.keys is not None and not column.keys.found:
         keys = column.keys
-        text = f"a query that costs epsilon {keys.epsilon:g} would find no key"
+        text = f"a query that costs epsilon {keys.epsilon:g} would discover no group"
         needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has that many"
-        yield finding("no_keys", 0, f"{text}: {needed}")
+        yield finding("no_groups", 0, f"{text}: {needed}")
 
 
 def _of(rows: int, table: TableCheck) -> str:

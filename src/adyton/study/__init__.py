@@ -7,7 +7,7 @@ from adyton.study.facts import PrivateTable, Study, check_lines, check_size, nee
 from adyton.study.named_facts import named_facts
 from adyton.study.notes import FILL_IN
 from adyton.study.reading import parse_study, read_study
-from adyton.study.validity import Validity, keys_failure, planned
+from adyton.study.validity import Validity, discovery_failure, planned
 
 __all__ = [
     "FILL_IN",
@@ -16,7 +16,7 @@ __all__ = [
     "Validity",
     "check_lines",
     "check_size",
-    "keys_failure",
+    "discovery_failure",
     "named_facts",
     "needs_size",
     "parse_study",

@@ -33,7 +33,7 @@ from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
-from adyton.study.validity import Validity, check_validity, keys_failure, rounding_grid
+from adyton.study.validity import Validity, check_validity, discovery_failure, rounding_grid
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -64,11 +64,11 @@ class Study(Shown):
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | str | None = None  # a file, or the address of a schema in a database
     validity: Validity | None = None
-    discovery_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
+    discovery_delta: Fraction = Fraction(0)  # the part of delta that discovering groups may use
     further: tuple[PrivateTable, ...] = ()
     checkpoint: Path | str | None = None  # outside the ledger, a file or an address: how far it was
     dialect: str | None = None  # the database in whose words queries are asked
-    book: Path | None = None  # that studies of the same persons share
+    shared_budget: Path | None = None  # that studies of the same persons share
     parts: int = field(init=False, repr=False, compare=False)
     grid: Fraction | None = field(init=False, repr=False, compare=False)
     reserve: Reserve | None = field(init=False, repr=False, compare=False)
@@ -96,9 +96,11 @@ class Study(Shown):
         if self.dialect is not None:
             known_dialect(self.dialect)
         object.__setattr__(self, "dictionary", _dictionary(self))
-        files = [path.absolute() for path in (self.book, self.ledger) if isinstance(path, Path)]
+        files = [path.absolute() for path in (self.shared_budget, self.ledger) if isinstance(path, Path)]
         if len(files) > len(set(files)):
-            raise InvalidRequest("privacy.book is a file of its own, which is not the ledger of this study")
+            raise InvalidRequest(
+                "privacy.shared_budget is a file of its own, which is not the ledger of this study"
+            )
 
     def _say_rows_of_persons(self) -> None:
         """Tables know how many rows of a person count, because numbers of each person are bounded by it."""
@@ -135,7 +137,7 @@ class Study(Shown):
     def _protected(self) -> Protection:
         unit = unit_with(self.unit, self.parts, self.reserve)
         further = tuple((one.table, one.rows_per_person) for one in self.further)
-        failure, rounded = keys_failure(self), self.grid is not None
+        failure, rounded = discovery_failure(self), self.grid is not None
         return Protection(self.table, unit, self.rule, further, failure, rounded)
 
     @property
@@ -201,7 +203,7 @@ class Study(Shown):
         """The same study, with descriptions that were fixed before anything was released about its units.
 
         ``amended``: it goes on under corrected facts, written when answers were known.  ``described``: not
-        so where another study of a shared book was asked first, whose dictionary it was.
+        so where another study of a shared budget was asked first, whose dictionary it was.
         """
         changed = replace(self)
         if self.dictionary is not None:
@@ -244,8 +246,8 @@ class Study(Shown):
             for table in self.tables
             for dimension in table.dimensions
         ]
-        if self.book is not None:  # where it lies is no fact; that charges go to one is
-            facts.append(["book", "shared"])
+        if self.shared_budget is not None:  # where it lies is no fact; that charges go to one is
+            facts.append(["shared_budget", "shared"])
         return facts
 
 

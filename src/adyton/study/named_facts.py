@@ -38,8 +38,8 @@ def named_facts(study: Study) -> dict[str, str]:
                 named["privacy.discovery_delta"] = _text(delta)
             case ["reserve", share]:
                 named["validity.reserve"] = _text(share)
-            case ["book", said]:
-                named["privacy.book"] = _text(said)
+            case ["shared_budget", said]:
+                named["privacy.shared_budget"] = _text(said)
             case ["private", most, str(name), rows, person, columns]:
                 where = f"private.{name}"
                 named |= {f"{where}.rows_per_person": _text(most), f"{where}.person": _text(person)}

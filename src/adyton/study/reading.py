@@ -63,7 +63,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         "privacy",
         (
             *("unit", "person", "rows_per_person", "adjacency"),
-            *("epsilon", "delta", "discovery_delta", "accounting", "book"),
+            *("epsilon", "delta", "discovery_delta", "accounting", "shared_budget"),
         ),
     )
     unit = notes.attempt(lambda: _unit(privacy))
@@ -77,7 +77,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
     notes.attempt(lambda: _check_dictionary(table, validity))
     files = notes.attempt(lambda: _ledger_files(raw, path, notes))
-    book = notes.attempt(lambda: _book_file(privacy, path))
+    shared_budget = notes.attempt(lambda: _shared_budget_file(privacy, path))
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
@@ -96,7 +96,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
             known(files)[1],
             dialect,
-            book,
+            shared_budget,
         )
     )
 
@@ -177,7 +177,7 @@ def _registered(listed: object) -> tuple[str, ...]:
     return tuple(listed)
 
 
-# Where the ledger, its checkpoint and a shared book lie: no part of what the ledger means
+# Where the ledger, its checkpoint and a shared budget lie: no part of what the ledger means
 # --------------------
 
 
@@ -196,9 +196,9 @@ def _ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path |
     return ledger, checkpoint
 
 
-def _book_file(privacy: dict[str, Any], path: Path) -> Path | None:
-    """The book that this study shares with others, as seen from the study file."""
-    return _file(privacy, "book", path.parent, "privacy")
+def _shared_budget_file(privacy: dict[str, Any], path: Path) -> Path | None:
+    """The shared budget that this study shares with others, as seen from the study file."""
+    return _file(privacy, "shared_budget", path.parent, "privacy")
 
 
 def _place(section: dict[str, Any], key: str, folder: Path) -> Path | str | None:

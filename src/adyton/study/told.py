@@ -39,8 +39,9 @@ def _promises(study: Study) -> Facts:
     promise = Promise(printed_up(study.limit.epsilon), printed_up(study.limit.delta))
     yield "protected", "one row" if unit.person is None else f"one person ({unit.person})"
     yield "limit", f"{promise}, for all answers together"
-    if study.book is not None:
-        yield "book", f"{study.book.name}: what other studies of the same persons spend counts too"
+    if study.shared_budget is not None:
+        name = study.shared_budget.name
+        yield "shared budget", f"{name}: what other studies of the same persons spend counts too"
     at_once = (
         f"{_plain(100 * validity.confidence)} %, for all answers at once" if validity else "not declared"
     )

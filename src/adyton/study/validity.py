@@ -251,7 +251,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.queries and table.rows")
     if study.accounting == "pure":
-        best = planned(validity, rows, study.unit.adjacency, keys_failure(study)).tolerance
+        best = planned(validity, rows, study.unit.adjacency, discovery_failure(study)).tolerance
     else:
         best = gaussian_plan(study).tolerance
     if best > tolerance:
@@ -260,7 +260,9 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
         noise = " with the Laplace noise of a pure study" if study.accounting == "pure" else ""
         found = (
-            " where keys may be found (privacy.discovery_delta)" if noise and study.discovery_delta else ""
+            " where groups may be discovered (privacy.discovery_delta)"
+            if noise and study.discovery_delta
+            else ""
         )
         units = f"{study.unit.word}s" + (" outside of the reserve" if validity.reserve is not None else "")
         raise InvalidRequest(
@@ -270,7 +272,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         )
 
 
-def keys_failure(study: Study) -> Fraction:
+def discovery_failure(study: Study) -> Fraction:
     """All of ``discovery_delta``, whatever epsilon is.
 
     If a failure has probability at most f on either of two tables, whatever else is released, and the release

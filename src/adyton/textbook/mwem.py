@@ -23,10 +23,10 @@ from adyton.kernel.noise.refine import Integers, check_scale
 from adyton.kernel.privacy import Cost, PureCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity
+from adyton.monitors.pmw.guess import CellDistribution
 from adyton.noise_intervals.selections import shortfall_of
 from adyton.planning.coordinated.linear_query import LinearQuery
 from adyton.planning.coordinated.range_workload import LinearQueries
-from adyton.streams.weights.guess import CellDistribution
 
 MOST_ROUNDS = 10**5
 _LARGEST_COUNT = 2**61  # counts are cut off here; a cut never moves two numbers apart

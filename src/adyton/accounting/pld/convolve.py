@@ -1,4 +1,4 @@
-"""Sums of independent losses on one lattice: tilted, convolved, and every error kept in the books.
+"""Sums of independent losses on one lattice: tilted, convolved, and every error is counted.
 
 Tilting by theta > 0 multiplies the mass at a loss l by exp(theta l) and normalises.  The rare large losses
 that delta is made of become the common ones, so errors are small *relative to delta*, however small delta is.

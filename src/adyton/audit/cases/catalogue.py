@@ -11,15 +11,15 @@ import numpy as np
 
 from adyton.audit.cases import (
     means_with_squares,
+    monitors,
     read_again,
     reserves,
     rounded_studies,
     selected,
     selections,
-    shared_books,
+    shared_budgets,
+    sparse_vectors,
     split_studies,
-    streamed,
-    streams,
     surveyed,
     workloads,
 )
@@ -88,11 +88,11 @@ def _queries(accounting: str, target: AuditTarget) -> Iterator[Trial]:
 CATALOGUE: tuple[AuditedMechanism, ...] = (
     AuditedMechanism("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     AuditedMechanism("gaussian", "rounded Gaussian noise", _gaussian),
-    *(*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES),
+    *(*surveyed.ENTRIES, *selections.ENTRIES, *sparse_vectors.ENTRIES, *workloads.ENTRIES),
     *for_each_accounting("queries", "whole queries through a curator", _queries),
     *means_with_squares.ENTRIES,
-    *(*streamed.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
-    *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_books.ENTRIES),
+    *(*monitors.ENTRIES, *selected.ENTRIES, *read_again.ENTRIES),
+    *(*split_studies.ENTRIES, *rounded_studies.ENTRIES, *reserves.ENTRIES, *shared_budgets.ENTRIES),
 )
 
 

@@ -21,7 +21,7 @@ from adyton.audit.cases.queries_asked import QUERIES, QueryCase, study_of, table
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
 from adyton.certify import Promise
-from adyton.kernel.engine import FoundKey
+from adyton.kernel.engine import DiscoveredGroup
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.measurement import Columns
@@ -51,7 +51,7 @@ class ReadIntegers:
     """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
 
     exact: list[Columns]
-    keys: Sequence[FoundKey] | None = None
+    keys: Sequence[DiscoveredGroup] | None = None
 
 
 def ask_both(name: str, adjacency: Adjacency, accounting: str, target: AuditTarget) -> Trial:
@@ -109,7 +109,7 @@ def claim_of(study: Study, amount: int) -> Promise:
 
 
 def mu_of(study: Study, amount: int) -> float | None:
-    """What a gdp study charges is mu**2; finding keys has a delta beside it."""
+    """What a gdp study charges is mu**2; discovering groups has a delta beside it."""
     if study.accounting != "gdp" or study.discovery_delta:
         return None
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
@@ -120,8 +120,8 @@ def release_of(plans: Sequence[QueryPlan], bits: Bits) -> Callable[[ReadIntegers
         """n rows; a column for each integer that the query releases."""
         exact, released = iter(known.exact), []
         for plan in plans:
-            if plan.finding is not None:
-                return _found(plan, plan.finding, known, n, bits)
+            if plan.discovery is not None:
+                return _found(plan, plan.discovery, known, n, bits)
             for part in plan.parts:
                 released += _of_part(part, next(exact), n, bits)
         return np.concatenate(released, axis=1)
@@ -190,15 +190,15 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
-def _found(plan: QueryPlan, finding: GroupDiscovery, known: ReadIntegers, n: int, bits: Bits) -> Outputs:
+def _found(plan: QueryPlan, discovery: GroupDiscovery, known: ReadIntegers, n: int, bits: Bits) -> Outputs:
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)
-    kept = finding.release([(i,) for i in range(size * n)], [list(counts) * n], 1, bits)
+    kept = discovery.release([(i,) for i in range(size * n)], [list(counts) * n], 1, bits)
     shown = np.zeros((n * size, 1), np.int64)
     shown[kept.places] = 1
     occurring = sum(1 for units in counts if units)
-    (number,) = finding.number.mechanism.release([[occurring] * n], bits)
+    (number,) = discovery.number.mechanism.release([[occurring] * n], bits)
     outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
     for part in plan.parts:
         passed = [[column[i % size] for i in kept.places] for column in next(exact)]

@@ -59,13 +59,13 @@ class QueryCase:
     here: tuple[str, ...] = (OLD,)
     there: tuple[str, ...] = (YOUNG,)
     persons: bool = False
-    finds_keys: bool = False
+    discovers_groups: bool = False
     times: int = 1  # that the other rows are in the table
 
     @property
     def others(self) -> list[str]:
-        """Where keys are found, enough of them that one more unit may bring a key over the threshold."""
-        times = 3 if self.finds_keys else self.times
+        """Where groups are discovered, enough that one more unit may bring a key over the threshold."""
+        times = 3 if self.discovers_groups else self.times
         return [f"p{i},{row}" for i, row in enumerate(_OTHERS * times)]
 
 
@@ -182,16 +182,18 @@ QUERIES: dict[str, QueryCase] = {
         _STAYING,
         persons=True,
     ),
-    "keys found": QueryCase(
-        ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (OLD,), finds_keys=True
+    "groups discovered": QueryCase(
+        ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (OLD,), discovers_groups=True
     ),
-    "a key of one unit": QueryCase(("SELECT city, COUNT(*) FROM people GROUP BY city",), finds_keys=True),
+    "a key of one unit": QueryCase(
+        ("SELECT city, COUNT(*) FROM people GROUP BY city",), discovers_groups=True
+    ),
     "keys of persons": QueryCase(
         ("SELECT city, SUM(age) FROM people GROUP BY city",),
         _RANGING,
         _ELSEWHERE,
         persons=True,
-        finds_keys=True,
+        discovers_groups=True,
     ),
 }
 
@@ -201,7 +203,9 @@ def study_of(case: QueryCase, adjacency: Adjacency, accounting: str, target: Aud
     if case.persons:
         unit = PrivacyUnit(adjacency, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
-    discovery_delta = target.delta / (1 if accounting == "pure" else 2) if case.finds_keys else Fraction(0)
+    discovery_delta = (
+        target.delta / (1 if accounting == "pure" else 2) if case.discovers_groups else Fraction(0)
+    )
     delta = discovery_delta if accounting == "pure" else target.delta
     return Study(
         table, unit, Guarantee(_BUDGET * target.epsilon, delta), accounting, discovery_delta=discovery_delta

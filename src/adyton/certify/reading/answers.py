@@ -14,7 +14,16 @@ import numpy as np
 
 from adyton.certify.answer import Amount, Promise
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, KeyedRows, KnownRange, RowKeys, Values
-from adyton.certify.values import Absent, Certificate, Chosen, KeysFound, Proof, Way, day_from, ends_from
+from adyton.certify.values import (
+    Absent,
+    Certificate,
+    Chosen,
+    DiscoveryResult,
+    Proof,
+    Way,
+    day_from,
+    ends_from,
+)
 from adyton.kernel.accounting.noisy_reading import LEVEL
 
 Told = Mapping[str, Any]
@@ -37,7 +46,9 @@ def answer_facts(told: Told) -> dict[str, Any]:
         "receipt": Proof.from_json(paid) if paid else _NO_RECEIPT,
         "certificate": Certificate.from_json(told["certificate"]),
         "repeated": told["repeated"],
-        "keys_found": KeysFound.from_json(told["keys"]) if "keys" in told else None,
+        "discovered_groups": DiscoveryResult.from_json(told["discovered_groups"])
+        if "discovered_groups" in told
+        else None,
         "rows_hidden": told.get("rows_hidden", 0),
         "batch_size": told.get("batch_size", 1),
         "known": known,

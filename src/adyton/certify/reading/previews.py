@@ -13,7 +13,7 @@ from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import Preview, Step
 from adyton.certify.reading.answers import Told, keys_from
 from adyton.certify.stacked import widest, widest_or_absent
-from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought
+from adyton.certify.values import Absent, Bound, Certificate, Chosen, DiscoveryPreview
 
 
 def preview_from(told: Told) -> Preview:
@@ -37,7 +37,9 @@ def preview_from(told: Told) -> Preview:
         hidden=tuple(told.get("hidden", ())),
         remarks=tuple(told.get("remarks", ())),
         left_out_rows=told.get("left_out_rows"),
-        keys_sought=KeysSought.from_json(told["keys"]) if "keys" in told else None,
+        discovered_groups=DiscoveryPreview.from_json(told["discovered_groups"])
+        if "discovered_groups" in told
+        else None,
         spread_first=_bounds(told.get("spread_first", {})),
         cheaper={name: Cheaper.from_json(one) for name, one in told.get("cheaper", {}).items()},
         registering=_bounds(told.get("registering", {})),

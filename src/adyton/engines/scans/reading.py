@@ -36,7 +36,7 @@ from adyton.engines.scans.scan import (
     rows_scan,
 )
 from adyton.engines.scans.two_level import persons_of
-from adyton.kernel.engine import Exact, FoundKey
+from adyton.kernel.engine import DiscoveredGroup, Exact
 from adyton.kernel.exact.cells import Cells
 from adyton.kernel.schema import BooleanColumn, Column, TextColumn
 from adyton.kernel.sensitivity import Reading
@@ -110,10 +110,12 @@ def _exact(
     return [found[place] for place in range(len(readings))]
 
 
-def found_from(units: ClampedTable, run: Run, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
+def found_from(
+    units: ClampedTable, run: Run, readings: Sequence[Reading]
+) -> tuple[list[DiscoveredGroup], Exact]:
     """For every key under which something counts in one of the readings, in the order of the keys."""
     ((units, _),) = _by_table(units.read_for(readings), readings)
-    found: dict[FoundKey, dict[int, list[int]]] = {}
+    found: dict[DiscoveredGroup, dict[int, list[int]]] = {}
     for asked, scan in _scans(units, readings, counted=True):
         for row in run(scan.sql):
             key, values = tuple(row[: scan.keys]), row[scan.keys :]

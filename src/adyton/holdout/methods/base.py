@@ -1,7 +1,7 @@
 """What every method of a holdout has in common.
 
 A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
-is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with streams.
+is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with monitors.
 ``start`` makes the first state, and ``step`` answers a query and says the next state.  From the state
 alone ``refusal`` says why nothing more is answered, and ``left`` how many more queries are answered at
 least, None if there is no fixed number.

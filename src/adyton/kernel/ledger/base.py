@@ -33,7 +33,7 @@ class Charged:
 class Verification:
     """What ``verify`` found: how many links there are, the digest of the newest, and what was spent.
 
-    Of a stream, and of a holdout whose method was paid for at once, its answers count as links.
+    Of a monitor, and of a holdout whose method was paid for at once, its answers count as links.
     """
 
     receipts: int
@@ -233,8 +233,8 @@ class InFront:
         return None
 
 
-class WithBook(ABC):
-    """A ledger with a book behind it, which several studies share: each receipt has one there."""
+class WithSharedBudget(ABC):
+    """A ledger with a shared budget behind it, which several studies share: each receipt has one there."""
 
     @abstractmethod
     def counted(self, receipt: Receipt) -> Receipt:
@@ -250,68 +250,70 @@ class WithBook(ABC):
 
     @abstractmethod
     def place(self, number: int | None) -> int:
-        """The number in the book of a receipt, or of the next one: shares of delta for keys go by it."""
+        """The number of a receipt, or of the next one, in the shared budget: shares of delta go by it."""
 
     @abstractmethod
-    def left_in_book(self, receipt: Receipt | None) -> int:
-        """What the book has left, now or after this receipt."""
+    def left_in_shared_budget(self, receipt: Receipt | None) -> int:
+        """What the shared budget has left, now or after this receipt."""
 
     @property
     @abstractmethod
-    def began_book(self) -> bool:
+    def began_shared_budget(self) -> bool:
         """Whether validity counts nothing that another study released before this one was first charged."""
 
 
-def with_book(ledger: Ledger) -> WithBook | None:
-    """The ledger itself, or the one behind it, that has a book; None if there is none."""
+def with_shared_budget(ledger: Ledger) -> WithSharedBudget | None:
+    """The ledger itself, or the one behind it, that has a shared budget; None if there is none."""
     while isinstance(ledger, InFront):
-        if isinstance(ledger, WithBook):
+        if isinstance(ledger, WithSharedBudget):
             return ledger
         ledger = ledger.behind
     return None
 
 
 def counted(ledger: Ledger, receipt: Receipt) -> Receipt:
-    """By whose number and totals validity goes: the receipt itself, or that of a book."""
-    book = with_book(ledger)
-    return book.counted(receipt) if book is not None else receipt
+    """By whose number and totals validity goes: the receipt itself, or that of a shared budget."""
+    shared_budget = with_shared_budget(ledger)
+    return shared_budget.counted(receipt) if shared_budget is not None else receipt
 
 
 def counted_number(ledger: Ledger, number: int) -> int:
     """The number by which validity goes, of the receipt with this number."""
-    book = with_book(ledger)
-    receipt = ledger.receipt(number) if book is not None else None
-    return book.counted(receipt).number if book is not None and receipt is not None else number
+    shared_budget = with_shared_budget(ledger)
+    receipt = ledger.receipt(number) if shared_budget is not None else None
+    return (
+        shared_budget.counted(receipt).number if shared_budget is not None and receipt is not None else number
+    )
 
 
 def counted_totals(ledger: Ledger) -> Totals:
     """What the next receipt builds on, as validity counts."""
-    book = with_book(ledger)
-    return book.counted_totals() if book is not None else ledger.totals()
+    shared_budget = with_shared_budget(ledger)
+    return shared_budget.counted_totals() if shared_budget is not None else ledger.totals()
 
 
 def all_counted(ledger: Ledger) -> Iterator[Receipt]:
     """All that was charged about these units, as far as it is known here."""
-    book = with_book(ledger)
-    return book.all_counted() if book is not None else ledger.receipts()
+    shared_budget = with_shared_budget(ledger)
+    return shared_budget.all_counted() if shared_budget is not None else ledger.receipts()
 
 
 def place_of(ledger: Ledger, number: int) -> int:
     """The number by which shares of delta for keys go, of the receipt with this number."""
-    book = with_book(ledger)
-    return book.place(number) if book is not None else number
+    shared_budget = with_shared_budget(ledger)
+    return shared_budget.place(number) if shared_budget is not None else number
 
 
 def next_place(ledger: Ledger) -> int:
     """That of the next receipt."""
-    book = with_book(ledger)
-    return book.place(None) if book is not None else ledger.count() + 1
+    shared_budget = with_shared_budget(ledger)
+    return shared_budget.place(None) if shared_budget is not None else ledger.count() + 1
 
 
 def least_left(ledger: Ledger, left: int, receipt: Receipt | None = None) -> int:
-    """What may still be charged if a study has ``left``, now or after a receipt: its book may have less."""
-    book = with_book(ledger)
-    return min(left, book.left_in_book(receipt)) if book is not None else left
+    """What may be charged if a study has ``left``, now or after a receipt: a shared budget may have less."""
+    shared_budget = with_shared_budget(ledger)
+    return min(left, shared_budget.left_in_shared_budget(receipt)) if shared_budget is not None else left
 
 
 def totals_after(last: Receipt | None, settled: int) -> Totals:

@@ -5,7 +5,7 @@ integers is a list of their digits.  One of many is ``{"cells": how many, "bytes
 two's complement, the lowest byte first}``.
 
 The first receipt of a study that goes on under corrected facts carries what the old ledger has spent.  Its
-number goes on where the old ledger ended.  Shares of delta for finding keys, and shares of the failure
+number goes on where the old ledger ended.  Shares of delta for discovering groups, and shares of the failure
 probability, go by the number of a receipt: so none of them is used twice.
 """
 
@@ -108,7 +108,7 @@ def check_label(label: object, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What was released: noisy integers, and for groups that nobody declared the keys that were found."""
+    """What was released: noisy integers, and the groups that were discovered if nobody declared them."""
 
     released: Released
     keys: Keys | None = None

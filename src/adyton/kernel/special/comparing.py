@@ -49,7 +49,7 @@ class Comparisons:
 
     Claim:    all that is noted in public is one release of the mechanism that the receipt paid for.
     Assumes:  notes are kept as they were written; nobody reads the secret ones but this class.
-    Source:   derived on the theorem's page.  Theorem: STREAM-IS-ONE-RELEASE.
+    Source:   derived on the theorem's page.  Theorem: MONITOR-IS-ONE-RELEASE.
     """
 
     def __init__(self, paid: Paid, data: Data, bits: Bits) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.engine import FoundKey
+from adyton.kernel.engine import DiscoveredGroup
 from adyton.kernel.exact.cells import Cells, whole
 from adyton.kernel.exact.shares import query_share
 from adyton.kernel.measurement import Columns
@@ -71,7 +71,9 @@ class GroupDiscovery:
         touched = self.counted.reading.sensitivity.touched
         return KeySelection(self.counted.mechanism, touched, self.failure * query_share(place))
 
-    def release(self, keys: Sequence[FoundKey], exact: Columns, place: int, bits: Bits) -> DiscoveredGroups:
+    def release(
+        self, keys: Sequence[DiscoveredGroup], exact: Columns, place: int, bits: Bits
+    ) -> DiscoveredGroups:
         """``exact`` are the counts of the units in each group."""
         counts = whole(exact[0])
         occurring = np.flatnonzero(counts > 0)

@@ -41,14 +41,14 @@ class Monitor(ReadOnce):
 
     machine: Machine
     readings: ClassVar[tuple[Reading, ...]] = ()
-    word: ClassVar[str] = "a stream"
+    word: ClassVar[str] = "a monitor"
 
     def due(self, protection: Protection) -> Due:
         """All comparisons together, whatever they will be about.
 
         Claim:    all answers together cost at most this, under the accounting of the study.
         Assumes:  as SPARSE; ``check`` passes for all that is compared.
-        Source:   the cost of the mechanism.  Theorem: STREAM-IS-ONE-RELEASE.
+        Source:   the cost of the mechanism.  Theorem: MONITOR-IS-ONE-RELEASE.
         """
         protection.refuse_split_or_rounded("what is opened once and fed later")
         sparse = _checked(self.machine)
@@ -64,7 +64,7 @@ class Monitor(ReadOnce):
         Claim:    ``factor`` times the integer of the reading is moved by at most the machine's sensitivity,
                   one way with all others where the machine is monotone.
         Assumes:  as ``sensitivity_of``.
-        Source:   derived on the theorem's page.  Theorem: STREAM-OF-SUMS.
+        Source:   derived on the theorem's page.  Theorem: MONITOR-OF-SUMS.
         """
         unit, sparse = _unit_of_one(reading, protection), sparse_of(self.machine)
         if type(factor) is not int or factor < 1 or factor * moved_by_one(reading, unit) > sparse.sensitivity:
@@ -109,7 +109,7 @@ class Pmw(ReadOnce):
     rows: int | None
     total_noise: GaussianNoise | GeometricNoise | None = None
     everybody: Reading | None = None
-    word: ClassVar[str] = "weights"
+    word: ClassVar[str] = "PMW"
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -189,14 +189,14 @@ def sparse_of(machine: Machine) -> Sparse:
 def replace_one_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
     """What a whole unit exchanged for another can do to the comparisons: the same noise, and integers that
     move either way, by so many times the reach.  They have no radius of their own, so validity pays this.
-    Theorem: STREAM-IS-ONE-RELEASE.
+    Theorem: MONITOR-IS-ONE-RELEASE.
     """
     sparse = sparse_of(machine)
     return replace(sparse, monotone=False, sensitivity=reaches * sparse.sensitivity).cost()
 
 
 def stability_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
-    """What validity pays: that, and for each value its radius.  Theorem: STREAM-IS-ONE-RELEASE."""
+    """What validity pays: that, and for each value its radius.  Theorem: MONITOR-IS-ONE-RELEASE."""
     parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine, reaches), 1),)
     if isinstance(machine, NumericSparse):
         value = machine.values.radius(one_integer(reaches * machine.sparse.sensitivity))
@@ -244,7 +244,7 @@ class PmwCorrection(NamedTuple):
 
 
 def compare_both_ways(
-    stream: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
+    machine: NumericSparse, threshold: int, watch: SparseState, distance: int, bits: Bits
 ) -> tuple[PmwCorrection | None, SparseState]:
     """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
 
@@ -252,7 +252,7 @@ def compare_both_ways(
     also says in which direction to correct.  Theorem: PMW-PRIVACY.
     """
     for sign in (1, -1):
-        excess, watch = stream.step(watch, sign * distance, threshold, bits)
+        excess, watch = machine.step(watch, sign * distance, threshold, bits)
         if excess is not None:
             return PmwCorrection(sign, excess), watch
     return None, watch

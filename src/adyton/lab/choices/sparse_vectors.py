@@ -29,7 +29,7 @@ _FAR = 200  # a positive this far below the threshold is all noise
 
 
 def sparse_vectors(bits: Bits) -> LabReport:
-    """The loss on a pair of neighboring streams, beside the epsilon that was claimed."""
+    """The loss on a pair of neighboring sequences, beside the epsilon that was claimed."""
     findings = _ours(bits)
     for c in (1, 2, 5):
         claimed = float(_EPSILON)
@@ -83,7 +83,7 @@ def as_law(sparse: OurSparse) -> BrokenSparse:
 
 
 def _ours(bits: Bits) -> list[LabFinding]:
-    """What our mechanism says that it costs, and what its own noise costs on the worst streams."""
+    """What our mechanism says that it costs, and what its own noise costs on the worst sequences."""
     found = []
     for c in (1, 2, 5):
         for refresh in (False, True):
@@ -109,12 +109,12 @@ def _ours(bits: Bits) -> list[LabFinding]:
 def witness(sparse: BrokenSparse, positives: int) -> float:
     """Negatives that a neighbor pushes up by 1, then positives that it pushes down by 1."""
 
-    def stream(low: int, high: int) -> list[RepeatedQuery]:
+    def sequence(low: int, high: int) -> list[RepeatedQuery]:
         if not sparse.redraw:
             return [RepeatedQuery(low, BELOW, _MANY), RepeatedQuery(high, ABOVE, positives)]
         return [RepeatedQuery(low, BELOW, _MANY), RepeatedQuery(high, ABOVE)] * positives
 
-    return broken.loss(sparse, stream(0, 1 - _FAR), stream(1, -_FAR))
+    return broken.loss(sparse, sequence(0, 1 - _FAR), sequence(1, -_FAR))
 
 
 def told_value(negatives: int) -> float:

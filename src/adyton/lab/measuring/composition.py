@@ -95,5 +95,6 @@ def _chart() -> Chart:
 
 _NOTES = (
     "Bassi's 1/800 is right, and advanced composition does not prove it: it gives 1.0156. Optimal does.",
-    "A book keeps the sum for Bob across studies: a charge must fit the study and the book.",
+    "A shared budget keeps the sum for Bob across studies: a charge must fit the study and the shared "
+    "budget.",
 )

@@ -51,7 +51,7 @@ def coordinated(bits: Bits, rng: np.random.Generator) -> LabReport:
         LabFinding("two ranges less the one that they make, each by itself", _gap(ages, "independent")),
         LabFinding("the same when measured together", _gap(ages, None), 0, 1e-6),
         *_guessed(bits, rng),
-        *_weights(),
+        *_pmw(),
     )
     return LabReport(COORDINATED, findings, _NOTES, _chart(alone, together))
 
@@ -80,21 +80,21 @@ def _mean_gap(noisy: Floats, exact: Integers) -> float:
     return float(np.abs(noisy - exact).mean() / _FEW)
 
 
-def _weights() -> tuple[LabFinding, ...]:
-    """What a curator expects of weights, and of noise on each answer: 10,000 counts over a million cells."""
+def _pmw() -> tuple[LabFinding, ...]:
+    """What a curator expects of PMW, and of noise on each answer: 10,000 counts over a million cells."""
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in "abcdef"), rows=10_000)
     limit = Guarantee(Fraction(1), Fraction(1, 10**6))
     with open_study(
         Study(table, PrivacyUnit("replace-one"), limit), data=Path("never-read.parquet")
     ) as curator:
-        seen = curator.preview_weights(list("abcdef"), queries=10_000, share=1)
+        seen = curator.preview_pmw(list("abcdef"), queries=10_000, share=1)
     return (
         LabFinding(
             "10,000 counts of 10,000 people, each with own noise: error", seen.independent, share=True
         ),
-        LabFinding("the same by weights", seen.error, share=True),
-        LabFinding("are weights better there", float(seen.error < seen.independent), 1, 0),
+        LabFinding("the same by PMW", seen.error, share=True),
+        LabFinding("is PMW better there", float(seen.error < seen.independent), 1, 0),
     )
 
 
@@ -146,6 +146,6 @@ def _chart(alone: list[float], together: list[float]) -> Chart:
 _NOTES = (
     "One price for all. By itself each range pays for every other that the same person is in.",
     "Together a few sums of ages are measured, chosen for these ranges, and least squares make all of them.",
-    "MWEM and weights answer from a guess that is corrected where it is found wrong: for few people and many"
+    "MWEM and PMW answer from a guess that is corrected where it is found wrong: for few people and many"
     " queries.",
 )

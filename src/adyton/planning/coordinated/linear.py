@@ -157,7 +157,7 @@ class _AskedCount:
 
     @classmethod
     def of(cls, name: str, measure: Measure, query: Query) -> _AskedCount:
-        if not isinstance(measure, Count | Proportion) or query.finds_keys:
+        if not isinstance(measure, Count | Proportion) or query.discovers_groups:
             raise InvalidRequest("only counts of rows, in declared groups, are answered together")
         return cls(*without_dimensions(name, measure, query), query)
 

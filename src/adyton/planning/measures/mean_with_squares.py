@@ -36,7 +36,7 @@ def squares_of(study: Study, query: Query, measure: Measure) -> Fraction:
 
     A study that plans its queries has planned the noise of means as they are.
     """
-    if not isinstance(measure, Mean) or query.finds_keys or query.table.behind != study.table:
+    if not isinstance(measure, Mean) or query.discovers_groups or query.table.behind != study.table:
         return _NONE
     validity, lattice = study.validity, measure.value.lattice
     if validity is None or validity.tolerance is not None or study.accounting == "pure" or study.grid:

@@ -77,7 +77,7 @@ def check_windows(query: Query, shape: Shape) -> None:
     """Windows are worked out row by row, so an answer that needs them must not have very many."""
     said = [value for _, value in shape.shown] + [term.value for term in shape.order]
     windows = any(map(has_window, said)) or shape.qualify is not None
-    if windows and not query.finds_keys and number_of_cells(query) > MOST_WINDOW_ROWS:
+    if windows and not query.discovers_groups and number_of_cells(query) > MOST_WINDOW_ROWS:
         what = "values are counted" if shape.folded else "windows are worked out"
         raise InvalidRequest(
             f"{what} over at most {MOST_WINDOW_ROWS:,} rows of an answer; "

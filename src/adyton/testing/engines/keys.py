@@ -84,7 +84,7 @@ class KeysContract:
 
     @pytest.mark.parametrize("most", [None, 1, 2])
     @pytest.mark.parametrize("rows", [1, 4])
-    def test_persons_under_the_keys_that_are_found(self, opened: Open, rows: int, most: int | None) -> None:
+    def test_persons_under_the_discovered_groups(self, opened: Open, rows: int, most: int | None) -> None:
         source, unit = _source(150), PrivacyUnit("add-remove", "who", rows)
         measures = (
             ("p", CountPersons()),

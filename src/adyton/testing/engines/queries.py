@@ -19,11 +19,11 @@ from adyton.kernel.terms.buckets import Group, has_null
 from adyton.kernel.terms.expressions import And, Compare, Not, Or
 from adyton.kernel.terms.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Moments, Proportion, Sum, Variance
+from adyton.monitors.compared import compared
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
-from adyton.streams.compared import compared
 from adyton.study import Study
 from adyton.testing.engines.cases import (
     AGE,
@@ -59,7 +59,7 @@ class QueriesContract:
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     @pytest.mark.parametrize("adjacency", get_args(Adjacency))
-    def test_what_a_stream_compares_means_the_same(self, opened: Open, adjacency: Adjacency) -> None:
+    def test_what_a_monitor_compares_means_the_same(self, opened: Open, adjacency: Adjacency) -> None:
         """Also the sum of what each row has above the threshold of a mean, on a step of its own."""
         unit, table = PrivacyUnit(adjacency), replace(PEOPLE, rows=len(SOME[0].values))
         study = Study(table, unit, Guarantee(Fraction(1), Fraction(0)), "pure")

@@ -97,10 +97,10 @@ class RandomContract:
         source = random_source(rng, rng.choice([0, 1, 60]))
         unit = PrivacyUnit("add-remove", "who", rng.choice([1, 2, 5]))
         engine = opened(TABLE, source, unit)
-        many = [reading for _ in range(6) for reading in random_readings(rng, unit, finds_keys=False)]
+        many = [reading for _ in range(6) for reading in random_readings(rng, unit, discovers_groups=False)]
         assert engine.exact(many) == expected(TABLE, unit, source, "salt", many)
         for _ in range(2):
-            readings = random_readings(rng, unit, finds_keys=True)
+            readings = random_readings(rng, unit, discovers_groups=True)
             assert engine.found(readings) == expected_found(TABLE, unit, source, "salt", readings)
 
     @pytest.mark.parametrize("seed", range(2))
@@ -110,7 +110,7 @@ class RandomContract:
         source = random_source(rng, 60)
         unit = PrivacyUnit("add-remove", "who", rng.choice([1, 3]))
         engine = opened(TABLE, source, unit)
-        drawn = [random_query(rng, finds_keys=False) for _ in range(80)]
+        drawn = [random_query(rng, discovers_groups=False) for _ in range(80)]
         queries = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
         few = [reading for q in queries for reading in readings_of(q, unit)]
         every = [r for q in queries for r in readings_of_all_cells(q, unit)]
@@ -186,18 +186,18 @@ def random_cells(rng: random.Random) -> tuple[list[Condition], tuple[Group], Axe
     return conditions, (group,), axes
 
 
-def random_readings(rng: random.Random, unit: PrivacyUnit, *, finds_keys: bool) -> tuple[Reading, ...]:
+def random_readings(rng: random.Random, unit: PrivacyUnit, *, discovers_groups: bool) -> tuple[Reading, ...]:
     """Of one query."""
 
-    return _possible(lambda: readings_of(random_query(rng, finds_keys=finds_keys), unit))
+    return _possible(lambda: readings_of(random_query(rng, discovers_groups=discovers_groups), unit))
 
 
-def random_query(rng: random.Random, *, finds_keys: bool) -> Query:
+def random_query(rng: random.Random, *, discovers_groups: bool) -> Query:
     """One whose groups can match."""
 
     def attempt() -> Query:
         groups = rng.sample(_groups(rng), rng.choice([0, 1, 1, 2]))
-        by = (CITY, *groups[:1]) if finds_keys else tuple(groups)
+        by = (CITY, *groups[:1]) if discovers_groups else tuple(groups)
         measures = tuple((f"m{i}", random_measure(rng)) for i in range(rng.randint(1, 4)))
         most = rng.choice([None, None, 1, 2])
         query = Query(TABLE, measures, random_condition(rng, 1), by, most)

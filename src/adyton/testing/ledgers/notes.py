@@ -15,7 +15,7 @@ from adyton.kernel.ledger.links import Order
 def paid(ledger: Any, count: int = 1) -> Any:
     """``ledger`` with ``count`` receipts."""
     for _ in range(count):
-        ledger.charge(Order("stream", "[]", 1, 0))
+        ledger.charge(Order("monitor", "[]", 1, 0))
     return ledger
 
 

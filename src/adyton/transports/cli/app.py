@@ -16,24 +16,24 @@ from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
+from adyton.transports.cli.monitor import app as monitor
 from adyton.transports.cli.owner.amend import amend
-from adyton.transports.cli.owner.book import app as book
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.checkpoint import app as checkpoint
 from adyton.transports.cli.owner.init import init
 from adyton.transports.cli.owner.mock import mock
 from adyton.transports.cli.owner.reserve import app as reserve
+from adyton.transports.cli.owner.shared_budget import app as shared_budget
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
+from adyton.transports.cli.pmw import app as pmw
 from adyton.transports.cli.server.doctor import doctor
 from adyton.transports.cli.server.mcp import mcp
 from adyton.transports.cli.server.serve import serve
 from adyton.transports.cli.server.token import app as token
-from adyton.transports.cli.stream import app as stream
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
-from adyton.transports.cli.weights import app as weights
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, shown
 from adyton.transports.queries_file import Batch, check_asked, numbered, read_queries
@@ -296,12 +296,14 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, book = curator.verify(head), curator.statement().book
+            found, shared = curator.verify(head), curator.statement().shared_budget
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}
-        shared = {"book": {"name": book.name, "charges": book.charges}} if book is not None else {}
-        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **shared}
+        both = (
+            {"shared_budget": {"name": shared.name, "charges": shared.charges}} if shared is not None else {}
+        )
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **both}
 
     done = run(work, as_json)
     if not as_json:
@@ -313,8 +315,8 @@ def verify(
                 f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
             )
             typer.echo(f"Head: {done['head']}")
-        if (book := done.get("book")) is not None:
-            typer.echo(f"The book {book['name']} is intact, and every receipt of this study is in it.")
+        if (shared := done.get("shared_budget")) is not None:
+            typer.echo(f"The shared budget {shared['name']} is intact and has every receipt of this study.")
         if amended is not None:
             typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
         if write_checkpoint:
@@ -360,11 +362,11 @@ for command in _OF_A_STUDY + _OTHERS:
 app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(checkpoint, name="checkpoint")
-app.add_typer(stream, name="stream")
-app.add_typer(weights, name="weights")
+app.add_typer(monitor, name="monitor")
+app.add_typer(pmw, name="pmw")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")
-app.add_typer(book, name="book")
+app.add_typer(shared_budget, name="shared-budget")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ class LastLookBody(Body):
     method: str = Field("t", description="which test it is: t, z, permutation, rank-sum, ...")
 
 
-class StreamOrder(PricedBody):
+class MonitorOrder(PricedBody):
     positives: int
     of: Name = Field("counts", description="counts, sums or means")
     numeric: bool = False

@@ -15,12 +15,12 @@ from adyton.transports.http.bodies import (
     Bounds,
     Fed,
     LastLookBody,
+    MonitorOrder,
     Newest,
     PreviewQueries,
     PreviewQuery,
     QueriesBody,
     QueryBody,
-    StreamOrder,
     Verify,
 )
 from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
@@ -142,35 +142,35 @@ async def suggest_bounds(desk: TheDesk, sender: Sender, study: str, body: Bounds
     return await desk.done(sender, lambda: told(found.suggest_bounds(who, body.column, words)))
 
 
-@routes.post("/{study}/streams", summary="Open a stream: charged now, whatever is fed into it later")
-async def open_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
+@routes.post("/{study}/monitors", summary="Open a monitor: charged now, whatever is fed into it later")
+async def open_monitor(desk: TheDesk, sender: Sender, study: str, body: MonitorOrder) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return await desk.done(sender, lambda: told(found.open_stream(who, body.words())))
+    return await desk.done(sender, lambda: told(found.open_monitor(who, body.words())))
 
 
-@routes.post("/{study}/streams/preview", summary="What a stream would cost: free")
-async def preview_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
+@routes.post("/{study}/monitors/preview", summary="What a monitor would cost: free")
+async def preview_monitor(desk: TheDesk, sender: Sender, study: str, body: MonitorOrder) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
-    return await desk.done(sender, lambda: told(found.preview_stream(who, body.words("request"))))
+    return await desk.done(sender, lambda: told(found.preview_monitor(who, body.words("request"))))
 
 
-@routes.get("/{study}/streams/{number}", summary="How far an own stream is, and all its answers")
-async def stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
+@routes.get("/{study}/monitors/{number}", summary="How far an own monitor is, and all its answers")
+async def monitor(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return await desk.done(sender, lambda: told(found.stream(who, number)))
+    return await desk.done(sender, lambda: told(found.monitor(who, number)))
 
 
-@routes.post("/{study}/streams/{number}/feed", summary="One query to an own stream")
+@routes.post("/{study}/monitors/{number}/feed", summary="One query to an own monitor")
 async def feed(desk: TheDesk, sender: Sender, study: str, number: int, body: Fed) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     words = body.words(*_BESIDE)
     return await desk.done(sender, lambda: told(found.feed(who, number, body.query, words)))
 
 
-@routes.post("/{study}/streams/{number}/close", summary="End an own stream for good: it answers no more")
-async def close_stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
+@routes.post("/{study}/monitors/{number}/close", summary="End an own monitor for good: it answers no more")
+async def close_monitor(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return await desk.done(sender, lambda: told(found.close_stream(who, number)))
+    return await desk.done(sender, lambda: told(found.close_monitor(who, number)))
 
 
 @routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")

@@ -2,7 +2,7 @@
 
 Each route compares the transcript with one of a few laws of transcripts.  The laws and their parts of the
 level are fixed in advance; as long as several of them agree about everything that was released, they are one
-law with all of their parts.  So before the first query the level is whole, and what only a stream would
+law with all of their parts.  So before the first query the level is whole, and what only a monitor would
 make a difference to costs nothing until one is opened.  Theorem: LAST-LOOK-ROUTES.
 """
 
@@ -29,10 +29,10 @@ from adyton.validity.subset.tails import gaussian_price, pure_price
 MAIN = Fraction(31, 32)
 """Of the level, for the theorems that pay as receipts do; the rest is for counting what was seen."""
 _COUNTED = Fraction(1, 64)  # of a pure study's level; as much is for its mutual information
-_CODED = Fraction(1, 2)  # of a theorem's part, once there are streams, for counting what these said
+_CODED = Fraction(1, 2)  # of a theorem's part, once there are monitors, for counting what these said
 KEPT = ((0.25, Fraction(6, 10)), (0.6, Fraction(3, 10)), (0.9, Fraction(1, 10)))
 """Parts of the rows, each with its part of the level: most of it for few answers."""
-_BY_WHAT_THEY_SAID = "subset, streams by what they said"
+_BY_WHAT_THEY_SAID = "subset, monitors by what they said"
 _OF_THE_REST = (0.15, 0.4, 0.7)  # of the rows that are not kept, for what is not Gaussian
 
 
@@ -87,9 +87,9 @@ def routes_after(told: ReleasedTotals, units: int, *, gaussian: bool) -> list[Ro
 
 
 def _gaussian(told: ReleasedTotals, units: int) -> list[Route]:
-    if told.pure != told.by_streams:  # a selection, or what else is not counted
+    if told.pure != told.by_monitors:  # a selection, or what else is not counted
         told = replace(told, numbers=None)
-    if not told.radius:  # streams and selections alone: no law has parted from others by a Gaussian answer
+    if not told.radius:  # monitors and selections alone: no law has parted from others by a Gaussian answer
         itself = MAIN * (1 - _CODED)
         return [*_posterior(told.pure, units, itself), *_by_bits(told, units, 1 - itself)]
     spent, pure = float_up(told.radius), float_up(told.pure)
@@ -99,7 +99,7 @@ def _gaussian(told: ReleasedTotals, units: int) -> list[Route]:
     routes = []
     for c, part in KEPT:
         price = gaussian_price(units, spent, c)
-        if told.pure == told.by_streams:
+        if told.pure == told.by_monitors:
             routes.append(_subset(part * _CODED, 1 - c, price + told.said, _BY_WHAT_THEY_SAID))
         for share in _OF_THE_REST:
             other, each = (1 - c) * share, part * (1 - _CODED) / len(_OF_THE_REST)
@@ -115,20 +115,20 @@ def _subset(part: Fraction, fresh: float, price: float, name: str = "subset") ->
 
 
 def _pure(told: ReleasedTotals, units: int) -> list[Route]:
-    """What streams said may be counted instead of their epsilon, what queries answered as well."""
+    """What monitors said may be counted instead of their epsilon, what queries answered as well."""
     information = Route(
         "mutual information", "EVENTS-AFTER-INFORMATION", _COUNTED, MutualInformation(units, told.radius)
     )
-    coded, asked = MAIN * _CODED, told.pure - told.by_streams
+    coded, asked = MAIN * _CODED, told.pure - told.by_monitors
     itself = _posterior(told.pure, units, MAIN - coded)
-    if told.forgotten:  # streams, perhaps, about which the two laws differ
+    if told.forgotten:  # monitors, perhaps, about which the two laws differ
         return [*itself, information]
-    if not told.by_streams:
+    if not told.by_monitors:
         return [*_posterior(told.pure, units, MAIN), *_by_bits(told, units, _COUNTED), information]
     if not asked:
         return [*itself, *_by_bits(told, units, coded + _COUNTED), information]
-    both = PosteriorPValues(units, asked, told.said + numbers_nats(told.of_streams, units))
-    by_both = Route("moments, streams by what they said", "LAST-LOOK-ROUTES", coded, both)
+    both = PosteriorPValues(units, asked, told.said + numbers_nats(told.of_monitors, units))
+    by_both = Route("moments, monitors by what they said", "LAST-LOOK-ROUTES", coded, both)
     return [*itself, by_both, *_by_bits(told, units, _COUNTED), information]
 
 
@@ -139,7 +139,7 @@ def _by_bits(told: ReleasedTotals, units: int, part: Fraction) -> list[Route]:
     """By all that was seen, where that is counted."""
     if told.numbers is None:
         return []
-    nats = told.said + numbers_nats((*told.numbers, *told.of_streams), units)
+    nats = told.said + numbers_nats((*told.numbers, *told.of_monitors), units)
     return [Route("bits of the transcript", "TRANSCRIPT-LEAKAGE", part, SubsetPValues(1.0, nats))]
 
 

@@ -51,7 +51,7 @@ def numbers_nats(numbers: Iterable[NoisyIntegers], units: int) -> float:
 
 
 def comparisons_nats(above: Iterable[bool]) -> float:
-    """What one stream said, in nats: ln((g + 1)(g + 2)) for each yes after g times no, ln(g + 1) at the end.
+    """What one monitor said, in nats: ln((g + 1)(g + 2)) for each yes after g times no, ln(g + 1) at the end.
 
     Claim:    exp(-this) is the probability of these answers under a law that knows no data, whatever the
               queries are and whenever they end.

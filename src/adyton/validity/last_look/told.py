@@ -21,18 +21,18 @@ class ReleasedTotals:
     """Everything that was released, as it was charged.
 
     ``radius`` is the sum of squared radii, each in units of its noise; ``pure`` the sum of the epsilons, if
-    one unit is exchanged for another, of what is not Gaussian; ``by_streams`` the part of it that paid for
-    streams whose yes and no are counted.  What was seen itself: ``said``, the price in nats of those yes and
-    no; ``numbers``, the integers of all queries, and ``of_streams``, those of streams.  None: not counted.
-    ``forgotten``: there may have been streams whose yes and no are not known any more.
+    one unit is exchanged for another, of what is not Gaussian; ``by_monitors`` the part of it that paid for
+    monitors whose yes and no are counted.  What was seen itself: ``said``, the price in nats of those yes and
+    no; ``numbers``, the integers of all queries, and ``of_monitors``, those of monitors.  None: not counted.
+    ``forgotten``: there may have been monitors whose yes and no are not known any more.
     """
 
     radius: Fraction = Fraction(0)
     pure: Fraction = Fraction(0)
-    by_streams: Fraction = Fraction(0)
+    by_monitors: Fraction = Fraction(0)
     said: float = 0.0
     numbers: tuple[NoisyIntegers, ...] | None = ()
-    of_streams: tuple[NoisyIntegers, ...] = ()
+    of_monitors: tuple[NoisyIntegers, ...] = ()
     forgotten: bool = False
 
     @property

@@ -86,7 +86,7 @@ def check_answers(session: Session) -> None:
 def check_notes(session: Session) -> None:
     with session() as connection:
         numbers = numbers_with_notes(connection)
-    for number in numbers:  # one receipt at a time, so that a long stream does not hold the lock
+    for number in numbers:  # one receipt at a time, so that a long monitor does not hold the lock
         with session() as connection:
             lost = f"notes of receipt {number} have lost their receipt"
             read_notes(connection, _known(connection, number, lost), 0)

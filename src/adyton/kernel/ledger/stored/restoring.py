@@ -3,7 +3,7 @@
 What the checkpoint has seen and the copy has lost becomes one receipt.  Its amount is the difference of the
 totals, and its number comes after all that were lost, so shares of delta and levels that went by those
 numbers are not used again.  What was charged before and has no answer in the copy may have been answered: it
-gets no second answer.  Streams and weights of before are over, because the copy has forgotten some of their
+gets no second answer.  Monitors and PMW of before are over, because the copy has forgotten some of their
 answers.
 """
 

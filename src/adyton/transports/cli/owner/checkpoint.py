@@ -51,7 +51,7 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
             f"Receipt {done['receipt']} charges what the copy had lost: {done['charged']}, as the accounting "
             "counts it; adyton receipts shows it as a share of the limit."
         )
-        typer.echo("Streams and weights of before are over, and so are receipts without an answer.")
+        typer.echo("Monitors and PMW of before are over, and so are receipts without an answer.")
 
 
 def _counted(mark: dict[str, Any]) -> str:

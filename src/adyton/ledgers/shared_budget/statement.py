@@ -1,0 +1,115 @@
+"""What each study has spent of what all of them may spend together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adyton.certify import Amount, Promise
+from adyton.kernel.exact import decimal_text
+from adyton.ledgers.shared_budget.file import detail_of
+from adyton.show import Sheet, Shown
+
+if TYPE_CHECKING:
+    from adyton.kernel.ledger import Receipt
+    from adyton.ledgers.shared_budget.file import SharedBudget
+
+_ROWS = {
+    "same": "All studies read the same rows: population intervals count what all of them released.",
+    "related": "Population intervals of each study count what all of them released, in full.",
+    "unrelated": "Declared unrelated: population intervals of a study count what that study released alone.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StudySpent:
+    """One study in a shared budget."""
+
+    name: str
+    fingerprint: str
+    charges: int
+    spent: Amount
+    last_charged: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "charges": self.charges,
+            "spent": self.spent.to_json(),
+            "last_charged": self.last_charged,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBudgetStatement(Shown):
+    """What a shared budget allows, what is spent of it by whom, and what is left."""
+
+    name: str
+    limit: Promise
+    unit: str
+    adjacency: str
+    rows: str
+    spent: Amount
+    left: Amount
+    charges: int
+    stability: int
+    studies: tuple[StudySpent, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object, as plain Python values."""
+        return {
+            "shared_budget": self.name,
+            "limit": self.limit.to_json(),
+            "unit": self.unit,
+            "adjacency": self.adjacency,
+            "rows": self.rows,
+            "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "charges": self.charges,
+            "stability_spent": decimal_text(self.stability),
+            "studies": [study.to_json() for study in self.studies],
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """A line for each study, and one for all of them."""
+        lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
+        lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
+        lines.append(("left of the limit", "", self.left.shown(verbose)))
+        protected = f"one {self.unit}, {self.adjacency}"
+        notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
+        return Sheet(
+            f"Shared budget {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes
+        )
+
+
+def statement_of(shared_budget: SharedBudget) -> SharedBudgetStatement:
+    facts, limit, share = shared_budget.facts, shared_budget.header.limit, shared_budget.share()
+    charges: dict[str, int] = {}
+    newest: dict[str, Receipt] = {}
+    for receipt in shared_budget.receipts():
+        name = receipt.order.by or ""
+        charges[name] = charges.get(name, 0) + 1
+        newest[name] = receipt
+    studies = tuple(
+        StudySpent(
+            name,
+            str(detail_of(last)["study"]),
+            charges[name],
+            Amount(facts.accounting, last.spent_by, limit),
+            last.asked_at,
+        )
+        for name, last in newest.items()
+    )
+    return SharedBudgetStatement(
+        name=shared_budget.name,
+        limit=share.limit,
+        unit=facts.unit,
+        adjacency=facts.adjacency,
+        rows=facts.rows,
+        spent=share.spent,
+        left=share.left,
+        charges=share.charges,
+        stability=shared_budget.totals().radius,
+        studies=studies,
+    )

@@ -1,0 +1,219 @@
+"""What private multiplicative weights (PMW) answer to one query, and what they say of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
+from adyton.show import Sheet, Shown, ends, number
+
+NO_PROMISE = "PMW has halted: this is its guess, which nobody compared with the data."
+
+
+@dataclass(frozen=True, slots=True)
+class PmwAnswer(Shown):
+    """A count: ``measured``, with noise, where the guess was found wrong; guessed otherwise.
+
+    ``noise_interval``: at 95 %, for what was measured each by itself, for what was guessed all together; None
+    where the run had halted, and the guess was not ``checked``.
+    """
+
+    query: str
+    value: float
+    share: float  # of all units
+    measured: bool
+    checked: bool
+    noise_interval: Interval | None
+    updates_left: int
+    feeds: int
+    pmw: int
+    left_out_rows: str | None = None  # which rows the study never counts
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "query": self.query,
+            "value": self.value,
+            "share": self.share,
+            "measured": self.measured,
+            "checked": self.checked,
+            "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
+            "updates_left": self.updates_left,
+            "feeds": self.feeds,
+            "pmw": self.pmw,
+            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+        }
+
+    @property
+    def how(self) -> str:
+        return "measured" if self.measured else "guessed" if self.checked else "guessed, not compared"
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The value and its interval, for people: no count below 0."""
+        value = number(max(0.0, self.value), step=1.0)
+        if self.noise_interval is None:
+            return value, "-"
+        low, high = self.noise_interval.low, self.noise_interval.high
+        return value, ends(max(0.0, low), max(0.0, high), step=1.0)
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        value, reach = self.shown
+        rows: list[tuple[str, str]] = [("value", f"{value}, {'measured' if self.measured else 'guessed'}")]
+        if self.noise_interval is not None:
+            rows.append(("noise interval", reach))
+        rows += [("updates left", str(self.updates_left)), ("queries so far", str(self.feeds))]
+        notes = [self.left_out_rows] if self.left_out_rows else []
+        notes += [] if self.checked else [NO_PROMISE]
+        return Sheet(self.query, ("", ""), tuple(rows), (*notes, f"PMW {self.pmw}; paid for when opened."))
+
+
+@dataclass(frozen=True, slots=True)
+class PmwAnswers(Shown):
+    """Several answers of the same run, in their order."""
+
+    answers: Sequence[PmwAnswer]
+    statement: PmwStatement
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "answers": [answer.to_json() for answer in self.answers],
+            "updates_left": self.statement.updates_left,
+            "halted": self.statement.halted,
+            "feeds": self.statement.feeds,
+            "head": self.statement.head,
+            "pmw": self.statement.receipt.number,
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
+        left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
+        unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
+        title = f"PMW {self.statement.receipt.number}: {self.statement.pmw}"
+        headers = ("", "query", "how", "value", "noise interval")
+        return Sheet(
+            title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PmwPreview(OpeningPreview):
+    """What PMW would cost, and how well it would answer.
+
+    ``error`` and ``independent``: about how far answers would be from the truth, as shares of all units, from
+    PMW and with noise of its own for each answer or cell at the same price.  ``farthest``: a guess
+    that is wrong by this share is found out, but for noise.  ``against``: why it would be refused.
+    """
+
+    pmw: str
+    cells: int
+    updates: int
+    farthest: float
+    error: float
+    independent: float
+    against: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "pmw": self.pmw,
+            "cells": self.cells,
+            "updates": self.updates,
+            "farthest": self.farthest,
+            "error": self.error,
+            "independent": self.independent,
+            "against": self.against,
+            **self.charge_json(),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = (
+            ("expected error, of all units", f"{self.error:.2g}"),
+            ("with noise of its own for each", f"{self.independent:.2g}"),
+            ("corrected where wrong by", f"{self.farthest:.2g}"),
+            *self.charge_rows(),
+        )
+        refused = [f"Would be refused: {self.against}."] if self.against else []
+        return Sheet(f"Preview: {self.pmw}", ("", ""), rows, (*refused, *self.charge_notes()))
+
+
+@dataclass(frozen=True, slots=True)
+class PmwStatement(Shown):
+    """How far a PMW run is.  The noise of its threshold is no part of it."""
+
+    pmw: str
+    queries: int
+    updates: int
+    updates_left: int
+    feeds: int
+    total: int  # units: public, or released with noise when it was opened
+    head: str  # keep it elsewhere, and give it to OpenPmw.verify later
+    cost: Amount
+    receipt: Proof
+    certificate: Certificate
+
+    @property
+    def halted(self) -> bool:
+        return self.updates_left < 1 or self.feeds >= self.queries
+
+    @property
+    def state(self) -> str:
+        """Whether guesses are still compared with the data."""
+        if self.halted:
+            return "Halted: the guess still answers, free, and nothing is read for it; its cost stays spent."
+        left = self.queries - self.feeds
+        return f"Running; updates left: {self.updates_left:,}, queries left: {left:,}."
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "pmw": self.pmw,
+            "queries": self.queries,
+            "updates": self.updates,
+            "updates_left": self.updates_left,
+            "halted": self.halted,
+            "feeds": self.feeds,
+            "total": self.total,
+            "head": self.head,
+            "cost": self.cost.to_json(),
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = (
+            ("updates", f"{self.updates - self.updates_left} of {self.updates}"),
+            ("queries so far", f"{self.feeds} of {self.queries}"),
+            ("halted", "yes; the guess still answers, free" if self.halted else "no"),
+            ("units", f"{self.total:,}"),
+            ("cost, of the limit", str(self.cost)),
+        )
+        notes = (
+            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
+            f"Theorems: {', '.join(self.certificate.theorems)}.",
+        )
+        return Sheet(self.pmw, ("", ""), rows, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class PmwList(Shown):
+    """Every PMW run of a study, oldest first."""
+
+    pmw: Sequence[PmwStatement]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"pmw": [one.to_json() for one in self.pmw]}
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple(
+            (
+                str(one.receipt.number),
+                "halted" if one.halted else "running",
+                f"{one.updates - one.updates_left} of {one.updates}",
+                f"{one.feeds} of {one.queries}",
+                str(one.cost),
+            )
+            for one in self.pmw
+        )
+        headers = ("number", "state", "updates", "queries", "cost, of the limit")
+        notes = () if rows else ("No PMW run was opened yet: adyton pmw open.",)
+        return Sheet("PMW", headers, rows, notes, left_aligned=2, newest=True)

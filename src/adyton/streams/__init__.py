@@ -1,1 +1,0 @@
-"""Streams: many queries paid for by one charge, of which only the yes is shown."""

@@ -1,1 +1,0 @@
-"""Online weights: many linear queries for one charge, answered from a public guess until it errs."""
