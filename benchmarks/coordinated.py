@@ -256,7 +256,7 @@ def weights() -> list[dict[str, object]]:
             answers[place] = opened.feed(f"SELECT COUNT(*) FROM people WHERE {' AND '.join(words)}").share
             rows = np.logical_and.reduce([people[name].isin(own) for name, own in chosen.items()])
             truth[place] = rows.mean()
-        seconds, used = time.perf_counter() - start, opened.statement()
+        seconds, used = time.perf_counter() - start, opened.budget()
     loud = truth + rounded_gaussian.draw(preview.independent * UNITS, QUERIES, BITS) / UNITS
 
     def off(answer: np.ndarray) -> float:

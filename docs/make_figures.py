@@ -92,7 +92,7 @@ def left() -> Figure:
         curator.ask(
             f"SELECT COUNT(*) FROM people WHERE income > {1000 * place}", within=60 + 40 * (place % 3)
         )
-    return burn_down(curator.receipts().to_json(), curator.statement().to_json())
+    return burn_down(curator.receipts().to_json(), curator.budget().to_json())
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {

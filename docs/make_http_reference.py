@@ -49,7 +49,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
 
 **Retries.** Send a `request` id with each query. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
-your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
+your name alone. The budget has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
 Where the sessions of your name are capped, `own.session` has `left`, `queries_left` and `ends_at`.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on; `?last=60` has the newest 60. With them

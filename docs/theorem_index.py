@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "adyton"
 PAGES = ROOT / "docs" / "theorems"
 INDEX = ROOT / "docs" / "theorems.md"
 
-# Rooms and files that put theorems to answers, previews, statements, streams and scores.
+# Rooms and files that put theorems to answers, previews, budgets, streams and scores.
 CERTIFYING = (
     "kernel/accounting/rules.py",
     "accounting/odometer.py",
@@ -53,7 +53,7 @@ begins. `python docs/theorem_index.py` writes this list.
 
 ## What an answer may cite
 
-The ids in the certificate of an answer, a preview, a statement, a stream or a score of a holdout; `--verbose`
+The ids in the certificate of an answer, a preview, a budget, a stream or a score of a holdout; `--verbose`
 and `--json` show them.
 
 {cited}

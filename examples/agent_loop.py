@@ -99,7 +99,7 @@ async def analyse(agent: Client, study: str) -> str:
     means = await ask(
         agent, study, f"SELECT {group}, AVG({number}) AS m FROM {name} GROUP BY {group}", share=0.5
     )
-    await call(agent, "statement", name=study)
+    await call(agent, "budget", name=study)
     return (
         "nothing is left for the means" if means is None else decided(means.facts["answer"]["answer"], group)
     )

@@ -80,7 +80,7 @@ def ask(url: str) -> None:
         except adyton.PrivacyRefused as refused:
             print(f"Refused, free of charge: {refused}\n")
             print(people.ask(mean, **refused.facts["fits"]))
-        print(people.statement())
+        print(people.budget())
         found = people.verify()
         print(f"{found.receipts} receipts, replayed here: the chain is intact. Head {found.head[:12]}.")
 

@@ -189,7 +189,7 @@ def refused(curator: adyton.Curator) -> None:
 def books(curator: adyton.Curator) -> None:
     step("7. The books")
     show.print(curator.receipts())
-    show.print(curator.statement())
+    show.print(curator.budget())
     found = curator.verify()
     say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
     say("Keep its head somewhere else, and a ledger that was set back to an earlier day is noticed:")

@@ -40,7 +40,7 @@ def tune(folder: Path, seed: int = 0) -> tuple[optuna.Study, Score]:
 
         sampler = optuna.samplers.TPESampler(seed=seed)
         study = optuna.create_study(direction="maximize", sampler=sampler)
-        study.optimize(objective, n_trials=holdout.statement().scores_left)
+        study.optimize(objective, n_trials=holdout.budget().scores_left)
         receipts = {score.number: score for score in holdout.scores()}
         return study, receipts[study.best_trial.user_attrs["receipt"]]
 

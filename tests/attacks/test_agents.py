@@ -130,7 +130,7 @@ FINE: dict[str, dict[str, Any]] = {
     "ask": {"study": "people", "query": COUNT, "epsilon": 0.01},
     "ask_many": {"study": "people", "queries": [COUNT], "epsilon": 0.01},
     "try_on_mock": {"study": "people", "query": COUNT, "epsilon": 0.01},
-    "statement": {"name": "people"},
+    "budget": {"name": "people"},
     "score_on_holdout": {"holdout": "people", "predictions": [1]},
     "compare_on_holdout": {"holdout": "people", "first": [1], "second": [0]},
 }

@@ -248,7 +248,7 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number(plan: Plan, nam
     """And some overfit: of these rows far more are of the kinds asked last than by chance, by 2.5 deviations."""
     with plan.opened(5) as asker:
         said = attacked(asker, ATTACKS[name](plan.rows, plan.queries, np.random.default_rng(6)))
-        assert asker.statement().queries >= plan.queries - 1
+        assert asker.budget().queries >= plan.queries - 1
     judge(name, said, plan.tolerance)
     if name in OVERFITTING:
         last = said[-1].ask
@@ -346,7 +346,7 @@ def test_theorem_PLANNED_NOISE_no_attack_in_batches_at_the_certified_number() ->
         votes = histograms(asker, range(CONSTANT.queries - 1))
         asks = [share(most(votes)), share(most(-votes))]
         last = [answer["v"] for answer in asker.ask_many([ask.sql for ask in asks], scale=0.005)]
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     assert all(list(map(partial(said_last, "batches"), asks, last)))  # all are judged
 
 
@@ -366,7 +366,7 @@ def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() 
         number = by_votes(histograms(asker, range(CONSTANT.queries - 2)))
         points = asker.ask(f"SELECT CDF({number}, 4, 9, 14) AS v FROM t", epsilon=20).rows
         quantile = asker.ask(f"SELECT QUANTILE({number}, 0.475) AS v FROM t", epsilon=20)["v"]
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     missed = [
         said_last("distribution", Ask("", truth), row.values["v"])
         for truth, row in zip((0.25, 0.5, 0.75), points, strict=True)
@@ -381,7 +381,7 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified
     with CONSTANT.opened(5) as asker:
         votes = histograms(asker, range(middle))
         stream, fed = asker.open_stream(positives=3, epsilon=0.3), 0
-        while not stream.statement().halted:
+        while not stream.budget().halted:
             kinds, fed = half(rng), fed + 1
             found = stream.feed(
                 f"SELECT COUNT(*) FROM t WHERE {listed(kinds)}", above=CONSTANT.rows // 2 + 20
@@ -390,7 +390,7 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified
         votes += histograms(asker, range(middle, CONSTANT.queries - 2))
         ask = share(most(votes))
         last = asker.ask(ask.sql, scale=0.005)
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
     assert fed > 3
     assert said_last("stream", ask, last["v"])

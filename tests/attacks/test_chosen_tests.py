@@ -64,7 +64,7 @@ def by_stream(asker: Curator, coins: int) -> np.ndarray:
     """A quiet stream is asked which coins are above a half, until it halts; the rest are taken to be below."""
     stream, leaning = asker.open_stream(positives=coins - 1, epsilon=8 * coins), np.zeros(coins, bool)
     for i in range(coins):
-        if stream.statement().halted:
+        if stream.budget().halted:
             break
         leaning[i] = stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2).above
     return leaning

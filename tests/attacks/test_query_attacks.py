@@ -133,7 +133,7 @@ def test_A11_other_joins_are_refused_free_of_charge(sql: str) -> None:
     with curator(joined(3), further=(PrivateTable(VISITS, 3),)) as asker:
         with pytest.raises(InvalidRequest):
             asker.ask(sql, epsilon="0.1")
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 # A12 ------------------------------------------------------------------------------------------------------------
@@ -202,9 +202,9 @@ def observed(sql: str, data: pd.DataFrame) -> tuple[Any, ...]:
         try:
             answer = asker.ask(sql, epsilon="0.1")
         except CuratorError as error:
-            return type(error).__name__, str(error), asker.statement().spent
+            return type(error).__name__, str(error), asker.budget().spent
         shape = [(tuple(row.keys.items()), tuple(row.values)) for row in answer.rows]
-        return "answered", shape, answer.cost, answer.certificate, asker.statement().spent
+        return "answered", shape, answer.cost, answer.certificate, asker.budget().spent
 
 
 @pytest.mark.parametrize("sql", PROBES)
@@ -246,7 +246,7 @@ def test_A26_a_bomb_is_refused_before_it_costs_memory(bomb: str) -> None:
     with curator(frame()) as asker:
         with pytest.raises(InvalidRequest) as caught:
             asker.ask(BOMBS[bomb], epsilon="0.01")
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
     assert len(caught.value.message) < 2_000  # a message is for reading
     assert memory("VmHWM") - before < 500_000  # kilobytes
 

@@ -229,9 +229,7 @@ def predicted(number: int) -> list[int]:
 def test_a_name_sends_its_part_of_the_scores_and_no_more(house: Served) -> None:
     """Over all its tokens, and comparisons count.  Mutant: the holdout is used without the name's conditions."""
     share = "0.2"
-    scores = house.client.get(
-        "/v1/holdouts/test/statement", headers=house.made("eve", "auditor", "test")
-    ).json()
+    scores = house.client.get("/v1/holdouts/test/budget", headers=house.made("eve", "auditor", "test")).json()
     most = int(adyton.kernel.exact.rational(share, "share") * scores["scores_left"])
     first, second = (house.made("ana", study="test", limit_share=share) for _ in range(2))
     assert 3 < most < 60
@@ -358,7 +356,7 @@ def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch:
         asking = pool.submit(ticking.ask, ana, COUNT, within=50)
         try:
             assert entered.wait(PATIENCE)
-            other = pool.submit(ticking.client.get, "/v1/studies/people/statement", headers=ana)
+            other = pool.submit(ticking.client.get, "/v1/studies/people/budget", headers=ana)
             assert not wait([asking, other], timeout=0.2).done
         finally:
             go_on.set()

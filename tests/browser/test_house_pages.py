@@ -149,9 +149,7 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
         _sent(one.page, tmp_path, "Predictions of the second", list(truth), "second.csv")
         one.page.get_by_role("button", name="Compare", exact=True).click()
         assert one.page.locator(".big").inner_text() == "The first is worse than the second."
-        now = httpx2.get(
-            one.url + "/v1/holdouts/test/statement", headers={"Authorization": f"Bearer {token}"}
-        )
+        now = httpx2.get(one.url + "/v1/holdouts/test/budget", headers={"Authorization": f"Bearer {token}"})
         assert now.json()["scores_left"] == left - 1
         one.page.goto(one.url + "/holdouts/test/board")
         assert entrant in one.page.locator("tbody").inner_text()

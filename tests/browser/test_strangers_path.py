@@ -14,7 +14,7 @@ PHONE = {"width": 360, "height": 640}
 
 
 def count(site: Site) -> int:
-    told = httpx2.get(f"{site.url}/v1/studies/people/statement", headers=site.headers("auditor"))
+    told = httpx2.get(f"{site.url}/v1/studies/people/budget", headers=site.headers("auditor"))
     return int(told.json()["queries"])
 
 

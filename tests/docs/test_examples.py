@@ -99,6 +99,6 @@ def test_the_example_of_a_public_name_runs(name: str, at_hand: dict[str, Any]) -
 
 def test_an_example_that_is_wrong_fails(at_hand: dict[str, Any]) -> None:
     """The mutant of the test above."""
-    assert failures(">>> curator.statement().queries\n1\n", "wrong", at_hand) == 1
+    assert failures(">>> curator.budget().queries\n1\n", "wrong", at_hand) == 1
     assert failures(">>> curator.gone()\n", "gone", at_hand) == 1
     assert not docstring(type("Bare", (), {}))

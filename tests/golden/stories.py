@@ -98,7 +98,7 @@ def plain(story: Story, known: Study) -> None:
     story.tell(lambda: curator.ask(f"{COUNT} WHERE age < 8", share="0.02", request="one"))
     if not pure:
         story.tell(lambda: curator.last_look("0.05"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.tell(curator.verify)
     story.keep(ledger)
 
@@ -124,7 +124,7 @@ def batches(story: Story, known: Study) -> None:
         )
     )
     story.tell(lambda: curator.derive(f"{COUNT} WHERE age < 40 AND age >= 25"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -136,7 +136,7 @@ def discovered(story: Story, known: Study) -> None:
             text = f"SELECT town, {measure} FROM people GROUP BY town"
             story.tell(partial(curator.preview, text, **price))
             story.tell(partial(curator.ask, text, **price))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -155,7 +155,7 @@ def selections(story: Story, known: Study) -> None:
         story.tell(partial(curator.preview, asked, **price))
         story.tell(partial(curator.ask, asked, **price))
     story.tell(lambda: curator.ask("SELECT MODE(region) FROM people", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -168,7 +168,7 @@ def synthetic(story: Story, known: Study) -> None:
         (["region", "smoker", "age"], {"share": "0.5", "bins": {"age": 4}, "ways": 2}),
     ):
         story.tell(lambda columns=columns, words=words: curator.synthesize(columns, **words))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -195,7 +195,7 @@ def streams(story: Story, known: Study) -> None:
             story.tell(partial(stream.feed, mean, above=20))
         for above in (ROWS, 0, 400, 10, 5, 4):
             story.tell(partial(stream.feed, count, above=above))
-        story.tell(stream.statement)
+        story.tell(stream.budget)
     story.tell(curator.streams)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
@@ -210,7 +210,7 @@ def weights(story: Story, known: Study) -> None:
     if guess is not None:
         for age, region in itertools.product((5, 30, 80), REGIONS[:2]):
             story.tell(partial(guess.feed, f"{COUNT} WHERE age < {age} AND region = '{region}'"))
-        story.tell(guess.statement)
+        story.tell(guess.budget)
     story.tell(curator.opened_weights)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
@@ -231,11 +231,11 @@ def booked(story: Story, **said: Any) -> None:
     for scale in (20, 30, 3, 1):
         for known, curator in zip(both, curators, strict=True):
             story.tell(partial(curator.ask, f"SELECT COUNT(*) FROM {known.table.name} WHERE f", scale=scale))
-            story.tell(curator.statement)
+            story.tell(curator.budget)
     for known, curator in zip(both, curators, strict=True):
         story.keep(curator.ledger, known.table.name)
     with adyton.Book(book) as shared:
-        story.tell(shared.statement)
+        story.tell(shared.report)
         story.tell(shared.verify)
 
 
@@ -247,7 +247,7 @@ def analysts(story: Story, known: Study) -> None:
     for share in ("0.1", "0.5", "0.9"):
         for who, own in named.items():
             story.tell(partial(own.ask, f"{COUNT} WHERE age < {len(who) * 10}", share=share))
-            story.tell(own.statement)
+            story.tell(own.budget)
     for number, own in enumerate(named.values(), start=50):
         story.tell(partial(own.ask, f"{COUNT} WHERE age < {number}", scale=2))
     story.tell(lambda: curator.ask(f"{COUNT} WHERE age < 20", share="0.1"))
@@ -276,7 +276,7 @@ def amended(story: Story, said: str = "\n[validity]\nindependent = true\n") -> N
     with open_kept(new) as curator:
         for number in range(3):
             story.tell(partial(curator.ask, query(number), scale=12))
-        story.tell(curator.statement)
+        story.tell(curator.budget)
         story.tell(lambda: curator.verify())
         story.keep(curator.ledger, "corrected")
 
@@ -289,7 +289,7 @@ def owner(story: Story, known: Study) -> None:
     story.tell(lambda: curator.ask(COUNT, share="0.1"))
     story.tell(lambda: curator.publish_test("0.01").number)
     story.tell(lambda: curator.ask(f"{COUNT} WHERE smoker", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -314,7 +314,7 @@ def planned(story: Story, known: Study) -> None:
         story.tell(partial(curator.ask, f"{COUNT} WHERE age > {10 * number}"))
     story.tell(lambda: curator.ask("SELECT AVG(age) AS a FROM people"))
     story.tell(lambda: curator.ask(f"{COUNT} WHERE smoker", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 

@@ -320,12 +320,12 @@ def test_it_writes_nothing_and_charges_nothing(tmp_path: Path, monkeypatch: pyte
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "people.toml"}
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
-        before = curator.statement().to_json()
+        before = curator.budget().to_json()
     stored = (tmp_path / "people.ledger").read_bytes()
     CliRunner().invoke(app, ["check", "people.toml"])
     assert (tmp_path / "people.ledger").read_bytes() == stored
     with adyton.open(study) as curator:
-        assert curator.statement().to_json() == before
+        assert curator.budget().to_json() == before
 
 
 def test_the_first_line_says_for_whom_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

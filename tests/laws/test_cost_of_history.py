@@ -116,7 +116,7 @@ ACTIONS: dict[str, Callable[[Curator, int], object]] = {
         [query(number), query(number + 1)], scale=3000 + number
     ),
     "preview": lambda curator, number: curator.preview(query(number), scale=1000 + number),
-    "statement": lambda curator, _: curator.statement(),
+    "budget": lambda curator, _: curator.budget(),
 }
 
 STUDIES = {

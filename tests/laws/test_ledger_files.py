@@ -143,14 +143,14 @@ study = Path(sys.argv[1])
 with adyton.open(sys.argv[2]) as curator:
     curator.ask("SELECT COUNT(*) FROM people", scale=1000)
     curator.verify()
-    curator.statement()
+    curator.budget()
 if os.geteuid() == 0: os.setuid(65534)
 """
 READ = """
 assert not os.access(study.parent, os.W_OK)
 with adyton.open(study) as curator:
     assert len(curator.receipts()) == curator.verify().receipts == int(sys.argv[3])
-    assert curator.statement().queries == int(sys.argv[3])
+    assert curator.budget().queries == int(sys.argv[3])
     assert curator.ask("SELECT COUNT(*) FROM people WHERE age > 0", scale=1000).repeated
     try:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 77", scale=1000)

@@ -159,7 +159,7 @@ def test_no_word_of_a_curator_escapes_the_mark() -> None:
     marked = {"ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
     marked |= {"open_weights", "preview_weights", "weights", "derive", "synthesize", "preview_synthesis"}
     through_those = {"ask", "preview", "suggest_bounds"}
-    about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "mock"}
+    about_the_budget = {"budget", "receipts", "verify", "p_value_threshold", "close", "mock"}
     about_the_budget |= {
         "last_look",
         "publish_test",
@@ -185,8 +185,8 @@ def test_a_mock_costs_what_the_study_would_and_has_a_budget_of_its_own() -> None
         assert first.ask(query, share=1).spent.share == pytest.approx(1)
         with pytest.raises(BudgetRefused):
             first.ask("SELECT COUNT(*) FROM people", epsilon=1)
-        assert second.statement().queries == 0
-    assert real.statement().queries == 0
+        assert second.budget().queries == 0
+    assert real.budget().queries == 0
 
 
 def test_queries_of_every_shape_are_answered_without_the_data() -> None:

@@ -155,7 +155,7 @@ def test_beyond_the_cap_of_a_pure_study_a_query_is_refused_free_of_charge() -> N
         assert Fraction(caught.value.facts["requested"]) == Fraction(wanted, UNITS_PER_ONE)
         assert (caught.value.facts["spent"], caught.value.facts["largest"]) == ("0", "0.0025")
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=5).affordable
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
 
 
@@ -224,12 +224,12 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_query_needs_no_price(adjacency: st
         last = only(asker.ask("SELECT COUNT(*) FROM t WHERE f5")).population_interval
         near = 1e-6 if accounting == "pure" else 0.05  # it is for a share of one half
         assert seen.population["count"].half_width == pytest.approx((last.high - last.low) / 2, rel=near)
-        statement = asker.statement()
-        assert statement.queries == 6
+        budget = asker.budget()
+        assert budget.queries == 6
         if accounting == "pure":
-            assert 0.9999 * statement.stability_cap < statement.stability <= statement.stability_cap
+            assert 0.9999 * budget.stability_cap < budget.stability <= budget.stability_cap
         else:
-            assert (statement.stability, statement.stability_cap) == (None, None)
+            assert (budget.stability, budget.stability_cap) == (None, None)
         with pytest.raises(adyton.BudgetRefused, match="queries"):
             asker.ask("SELECT COUNT(*) FROM t WHERE f6")
 
@@ -259,7 +259,7 @@ def test_a_planned_query_with_bad_options_is_refused() -> None:
         for bad in ({"expected_rows": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
             with pytest.raises(InvalidRequest):
                 asker.ask("SELECT COUNT(*) FROM t", **bad)
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:

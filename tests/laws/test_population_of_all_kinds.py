@@ -170,10 +170,10 @@ def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_a
             if adjacency == "add-remove":
                 curator.ask("SELECT COUNT(*) FROM t")
             claims = list(analyst(curator, None))
-            statement = curator.statement()
+            budget = curator.budget()
         if accounting == "pure":
-            assert statement.stability is not None
-            assert statement.stability <= (statement.stability_cap or 0)
+            assert budget.stability is not None
+            assert budget.stability <= (budget.stability_cap or 0)
         failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
         narrow_failures += not all(
             abs(truth - value) <= (interval.high - interval.low) / 40  # type: ignore[union-attr]

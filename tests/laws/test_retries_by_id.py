@@ -47,7 +47,7 @@ CHARGES: dict[str, Any] = {
         adyton.best_of({"old": adyton.count("age > 50"), "young": adyton.count("age < 50")}), share="0.1", request=request
     ),
     "bounds": lambda asker, request: asker.suggest_bounds("age", share="0.3", request=request).answer,
-    "a stream": lambda asker, request: asker.open_stream(positives=2, share="0.1", request=request).statement(),
+    "a stream": lambda asker, request: asker.open_stream(positives=2, share="0.1", request=request).budget(),
     "a synthetic table": lambda asker, request: asker.synthesize(["region"], share="0.1", request=request),
 }  # fmt: skip
 

@@ -177,7 +177,7 @@ class StreamMachine(RuleBasedStateMachine):
     def keep_the_head(self, data: st.DataObject, who: int) -> None:
         model = data.draw(st.sampled_from(self.models))
         if not model.broken:
-            model.kept_heads.append(self.stream(model, who).statement().head)
+            model.kept_heads.append(self.stream(model, who).budget().head)
 
     # What a stranger leaves in the file.
 
@@ -210,22 +210,22 @@ class StreamMachine(RuleBasedStateMachine):
             stream = self.stream(model, who)
             if model.broken:
                 with pytest.raises(adyton.LedgerCorrupt):
-                    stream.statement()
+                    stream.budget()
                 continue
             found = [(answer.above, answer.feeds) for answer in stream.answers()]
             assert found == [(above, place) for place, (_, _, above) in enumerate(model.said, 1)]
             assert all(json.dumps(answer.to_json(), allow_nan=False) for answer in stream.answers())
             assert all(str(answer) for answer in stream.answers())
-            statement = stream.statement()
-            assert (statement.positives_left, statement.feeds) == (model.left, len(model.said))
-            assert (statement.halted, statement.closed) == (model.left == 0, model.closed)
-            assert all(stream.verify(head).head == statement.head for head in model.kept_heads)
+            budget = stream.budget()
+            assert (budget.positives_left, budget.feeds) == (model.left, len(model.said))
+            assert (budget.halted, budget.closed) == (model.left == 0, model.closed)
+            assert all(stream.verify(head).head == budget.head for head in model.kept_heads)
 
     @invariant()
     def the_books_agree(self) -> None:
         for curator in self.curators:
             assert curator.verify().receipts == len(self.models)
-            assert curator.statement().queries == len(self.models)
+            assert curator.budget().queries == len(self.models)
 
     def teardown(self) -> None:
         for curator in self.curators:

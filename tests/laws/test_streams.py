@@ -116,7 +116,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
         stream.feed(COUNT.format(age), above=NEVER)
     assert engine.charged_at_read == [1, 1, 1]
     assert ledger.count() == 1
-    assert stream.statement().cost.units == ledger.spent()
+    assert stream.budget().cost.units == ledger.spent()
 
 
 def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
@@ -246,7 +246,7 @@ def test_law_with_a_huge_epsilon_the_answers_are_the_truth(adjacency: str, refre
         answer = stream.feed(COUNT.format(age), above=threshold)
         assert answer.above is (3 * age > Fraction(threshold))
         assert answer.value == (3 * age if answer.above else None)
-    assert stream.statement().feeds == 12
+    assert stream.budget().feeds == 12
 
 
 def test_law_a_threshold_between_two_whole_numbers_is_the_lower_one() -> None:
@@ -268,10 +268,10 @@ def test_law_every_answer_says_where_the_stream_stands() -> None:
     assert (second.above, second.value, second.positives_left, second.feeds) == (True, None, 1, 2)
     assert second.query == "SELECT COUNT(*) AS count FROM people WHERE (age < 9)"
     assert stream.answers() == [first, second]
-    assert stream.statement().to_json()["halted"] is False
+    assert stream.budget().to_json()["halted"] is False
     assert json.dumps(second.to_json())
     assert "above" in str(second)
-    assert "1 of 2" in str(stream.statement())
+    assert "1 of 2" in str(stream.budget())
 
 
 def test_law_the_same_query_again_gets_fresh_noise() -> None:
@@ -308,7 +308,7 @@ def test_law_a_stream_halts_after_exactly_its_positives(positives: int, refresh:
     for k in range(positives):
         assert stream.feed(COUNT.format(50), above=NEVER).positives_left == positives - k
         assert stream.feed(COUNT.format(50), above=ALWAYS).positives_left == positives - k - 1
-    assert stream.statement().halted
+    assert stream.budget().halted
     before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
     for again in (stream, curator.stream(stream.number)):
         with pytest.raises(adyton.PrivacyRefused, match="halted") as refused:
@@ -409,7 +409,7 @@ def test_law_a_request_id_opens_one_stream() -> None:
     first = curator.open_stream(positives=2, epsilon="0.1", request="a")
     first.feed(COUNT.format(50), above=NEVER)
     again = curator.open_stream(positives=2, epsilon="0.1", request="a")
-    assert (again.number, ledger.count(), again.statement().feeds) == (first.number, 1, 1)
+    assert (again.number, ledger.count(), again.budget().feeds) == (first.number, 1, 1)
     with pytest.raises(adyton.InvalidRequest, match="already used"):
         curator.open_stream(positives=3, epsilon="0.1", request="a")
 
@@ -419,7 +419,7 @@ def test_law_without_a_request_id_each_stream_is_new() -> None:
     one, two = (curator.open_stream(positives=2, epsilon="0.1") for _ in range(2))
     assert (one.number, two.number, ledger.count()) == (1, 2, 2)
     one.feed(COUNT.format(50), above=NEVER)
-    assert (one.statement().feeds, two.statement().feeds) == (1, 0)
+    assert (one.budget().feeds, two.budget().feeds) == (1, 0)
 
 
 # The state cannot be reset -----------------------------------------------------------------------------------------
@@ -437,7 +437,7 @@ def test_law_a_restart_changes_nothing(tmp_path: Path, refresh: bool) -> None:
         ledger = sqlite(known, tmp_path / "people.ledger")
         curator, _, _ = asker(known, ledger, seed=start)
         stream = curator.stream(1) if start else curator.open_stream(positives=3, epsilon=9, refresh=refresh)
-        assert stream.statement().positives_left == left
+        assert stream.budget().positives_left == left
         assert stream.feed(COUNT.format(50), above=NEVER).above is False
         assert stream.feed(COUNT.format(50), above=ALWAYS).positives_left == left - 1
         seen.append(secrets_of(ledger))
@@ -498,8 +498,8 @@ def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bo
     assert recovered.answers()[: len(answers)] == answers
     assert secrets_of(ledger)[: len(before)] == before
     positives = sum(a.above for a in recovered.answers())
-    assert recovered.statement().positives_left == 2 - positives
-    while not recovered.statement().halted:
+    assert recovered.budget().positives_left == 2 - positives
+    while not recovered.budget().halted:
         recovered.feed(COUNT.format(50), above=ALWAYS)
     assert sum(a.above for a in recovered.answers()) == 2
     assert len(answers) <= len(recovered.answers())
@@ -529,7 +529,7 @@ def test_law_a_feed_that_fails_in_the_engine_says_nothing_and_uses_no_positive(
         stream.feed(COUNT.format(50), above=3)
     assert "canary" not in str(failed.value) + caplog.text
     assert failed.value.__context__ is None
-    assert (len(ledger.notes(1)), stream.statement().positives_left) == (1, 1)
+    assert (len(ledger.notes(1)), stream.budget().positives_left) == (1, 1)
 
 
 # Several at once ---------------------------------------------------------------------------------------------------
@@ -647,11 +647,11 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
         str(stream),
         repr(answer),
         str(answer),
-        repr(stream.statement()),
-        str(stream.statement()),
+        repr(stream.budget()),
+        str(stream.budget()),
     ]
-    shown += [json.dumps(answer.to_json()), json.dumps(stream.statement().to_json()), repr(stream.answers())]
-    shown += [repr(curator.receipts()), repr(curator.statement()), str(curator.statement())]
+    shown += [json.dumps(answer.to_json()), json.dumps(stream.budget().to_json()), repr(stream.answers())]
+    shown += [repr(curator.receipts()), repr(curator.budget()), str(curator.budget())]
     shown += [repr(entries_of(ledger)[0]), repr(ledger.verify())]
     above = stream.feed(COUNT.format(50), above=3)
     assert above.above
@@ -677,7 +677,7 @@ def test_law_tampered_notes_are_found(tmp_path: Path, place: int) -> None:
     with pytest.raises(adyton.LedgerCorrupt):
         curator.verify()
     with pytest.raises(adyton.LedgerCorrupt):
-        curator.stream(1).statement()
+        curator.stream(1).budget()
     ledger.close()
 
 
@@ -702,10 +702,10 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
     ledger = sqlite(known, tmp_path / "people.ledger")
     curator, _, _ = asker(known, ledger)
     stream = curator.open_stream(positives=2, epsilon=300)
-    opened = stream.statement().head
-    assert opened == stream.statement().receipt.digest
+    opened = stream.budget().head
+    assert opened == stream.budget().receipt.digest
     stream.feed(COUNT.format(50), above=ALWAYS)
-    kept = stream.statement().head
+    kept = stream.budget().head
     stream.feed(COUNT.format(50), above=NEVER)
     assert len({opened, kept, stream.verify().head}) == 3
     assert stream.verify(opened) == stream.verify(kept) == curator.stream(1).verify(kept)
@@ -715,7 +715,7 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
     connection.commit()
     connection.close()
     again = curator.stream(1)
-    assert again.statement().positives_left == 2  # the positive came back, and nothing else noticed
+    assert again.budget().positives_left == 2  # the positive came back, and nothing else noticed
     assert again.verify(opened).head == opened
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
         again.verify(kept)
@@ -758,7 +758,7 @@ def test_law_a_closed_stream_answers_nobody_and_keeps_what_it_said() -> None:
     curator, engine, ledger = asker(study("pure", epsilon="400"))
     stream, other = curator.open_stream(positives=2, epsilon=100), curator.stream(1)
     first = stream.feed(COUNT.format(50), above=ALWAYS)
-    head = stream.statement().head
+    head = stream.budget().head
     assert other.close().to_json()["closed"] is True
     before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
     for one in (stream, other, curator.stream(1)):
@@ -767,10 +767,10 @@ def test_law_a_closed_stream_answers_nobody_and_keeps_what_it_said() -> None:
         with pytest.raises(adyton.InvalidRequest, match="was closed"):
             one.feed_many([(COUNT.format(50), ALWAYS)])
         assert one.answers() == [first]
-        assert (one.close(), one.verify(head).receipts) == (stream.statement(), 1)
+        assert (one.close(), one.verify(head).receipts) == (stream.budget(), 1)
     assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
     assert len({head, stream.verify().head}) == 2
-    assert "Closed, after 1 of 2 answers" in str(stream.statement())
+    assert "Closed, after 1 of 2 answers" in str(stream.budget())
 
 
 def test_law_who_feeds_while_another_closes_gets_nothing() -> None:
@@ -804,7 +804,7 @@ def test_law_a_note_after_the_last_stops_the_stream() -> None:
     stream.close()
     assert ledger.annotate(1, 2, json.dumps({**fed, "offset": str(secret)}))
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
-        curator.stream(1).statement()
+        curator.stream(1).budget()
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
         stream.feed(COUNT.format(50), above=ALWAYS)
 
@@ -816,7 +816,7 @@ def test_law_every_stream_of_a_study_is_listed() -> None:
     opened = [curator.open_stream(positives=2, epsilon=9, of=kind) for kind in KINDS]
     read = len(engine.charged_at_read)
     assert [one.number for one in curator.streams().streams] == [one.number for one in opened] == [2, 3, 4]
-    assert list(curator.streams().streams) == [one.statement() for one in opened]
+    assert list(curator.streams().streams) == [one.budget() for one in opened]
     assert len(engine.charged_at_read) == read
 
 
@@ -844,7 +844,7 @@ def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, adjacency: st
     assert isinstance(sparse, Sparse)
     assert sparse.monotone is (adjacency == "add-remove" and kind != "means")
     assert sparse.sensitivity == 1 if kind == "counts" else sparse.sensitivity >= 2**32
-    assert ("STREAM-OF-SUMS" in stream.statement().certificate.theorems) is (kind != "counts")
+    assert ("STREAM-OF-SUMS" in stream.budget().certificate.theorems) is (kind != "counts")
 
 
 def test_law_the_error_of_a_sum_is_told_in_its_own_unit() -> None:
@@ -877,9 +877,9 @@ def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
 # Certificates ------------------------------------------------------------------------------------------------------
 
 
-def test_law_a_statement_names_its_theorems(accounting: str, adjacency: str) -> None:
+def test_law_a_budget_names_its_theorems(accounting: str, adjacency: str) -> None:
     curator, _, _ = asker(study(accounting, adjacency))
-    named = curator.open_stream(positives=2, epsilon="0.1", numeric=True).statement().certificate.theorems
+    named = curator.open_stream(positives=2, epsilon="0.1", numeric=True).budget().certificate.theorems
     assert {"SPARSE", "NUMERIC-SPARSE", "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE"} <= set(named)
     assert ("MONOTONE-SPARSE" in named) is (adjacency == "add-remove")
     assert ("PURE-IMPLIES-GDP" in named) is (accounting == "gdp")

@@ -61,16 +61,16 @@ def told(*words: str) -> dict[str, Any]:
 def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
     made = run(*CREATE, "--rows", "same", "--confidence", "0.95")
     assert made.exit_code == 0
-    assert "epsilon 2.5, delta 1e-9 (one row, replace)" in " ".join(made.stdout.split())
+    assert "epsilon 2.5, delta 1e-9 (one row, replace-one)" in " ".join(made.stdout.split())
     size = told("ask", "sizes.toml", "SELECT AVG(radius) FROM sizes", "--epsilon", "1")
     told("ask", "kinds.toml", "SELECT COUNT(*) FROM kinds WHERE benign", "--epsilon", "1.9")
     assert size["receipt"]["number"] == 1
-    spent = told("book", "statement", "clinic.ledger")
+    spent = told("book", "show", "clinic.ledger")
     assert [one["name"].split()[0] for one in spent["studies"]] == ["sizes", "kinds"]
     assert spent["charges"] == 2
     shares = [one["spent"]["share"] for one in spent["studies"]]
     assert sum(shares) == pytest.approx(spent["spent"]["share"])
-    own = told("statement", "sizes.toml")
+    own = told("budget", "sizes.toml")
     assert own["queries"] == 1
     assert own["book"]["spent"] == spent["spent"]
     assert own["spent"]["amount"] == spent["studies"][0]["spent"]["amount"]
@@ -84,7 +84,7 @@ def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
     assert told("verify", "sizes.toml")["book"] == {"name": "clinic.ledger", "charges": 3}
     plain = run("verify", "kinds.toml")
     assert "The book clinic.ledger is intact, and every receipt of this study is in it." in plain.stdout
-    seen = run("book", "statement", "clinic.ledger", "--verbose")
+    seen = run("book", "show", "clinic.ledger", "--verbose")
     for words in ("Book clinic.ledger", "all studies", "left of the limit", "gdp"):
         assert words in seen.stdout
 
@@ -115,13 +115,13 @@ def test_what_is_missing_or_does_not_fit_is_said_with_the_way_out() -> None:
     assert missing.exit_code == 2
     assert "make it with: adyton book create clinic.ledger" in missing.stderr
     run(*CREATE[:-1], "person")
-    for command in (("ask", "sizes.toml", *query), ("statement", "sizes.toml"), ("check", "sizes.toml")):
+    for command in (("ask", "sizes.toml", *query), ("budget", "sizes.toml"), ("check", "sizes.toml")):
         done = run(*command)
         assert done.exit_code == 2
         assert "privacy.unit is row here and person in the book" in done.stderr
     assert run(*CREATE).exit_code == 2  # never overwritten
     assert not Path("sizes.ledger").exists()
-    for command in ("statement", "verify"):
+    for command in ("show", "verify"):
         assert "there is no book none.ledger" in run("book", command, "none.ledger").stderr
         assert "not a ledger" in run("book", command, "sizes.toml").stderr
 
@@ -140,11 +140,11 @@ def test_a_corrected_study_goes_on_in_its_book_and_in_no_other() -> None:
     assert "privacy.book cannot be amended" in run("amend", "sizes.toml", "sizes-2.toml").stderr
     Path("sizes-2.toml").write_text(corrected)
     assert run("amend", "sizes.toml", "sizes-2.toml").exit_code == 0
-    before = told("book", "statement", "clinic.ledger")
+    before = told("book", "show", "clinic.ledger")
     assert before["charges"] == 2
     told("ask", "sizes-2.toml", "SELECT AVG(radius) FROM sizes", "--share", "0.1")
     told("verify", "sizes-2.toml", "--amended", "sizes.toml")
-    after = told("book", "statement", "clinic.ledger")
+    after = told("book", "show", "clinic.ledger")
     assert (after["charges"], len(after["studies"])) == (3, 2)
     assert after["studies"][0] == before["studies"][0]
 

@@ -177,7 +177,7 @@ def test_a_refused_submission_is_free(values: np.ndarray, says: str) -> None:
     done = adyton("score", "h.toml", "p.npy")
     assert done.exit_code == 2
     assert says in done.stderr
-    assert "2 scores left" in adyton("statement", "h.toml").stdout
+    assert "2 scores left" in adyton("budget", "h.toml").stdout
 
 
 def test_one_table_may_have_labels_weights_and_groups_in_columns() -> None:

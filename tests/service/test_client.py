@@ -67,10 +67,10 @@ def owner_token(running: Server) -> str:
 
 STUDY = (
     "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_stream", "preview_stream", "stream",
-    "streams", "statement", "receipts", "verify", "mock", "p_value_threshold", "last_look",
+    "streams", "budget", "receipts", "verify", "mock", "p_value_threshold", "last_look",
 )  # fmt: skip
 HOLDOUT = (
-    "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "statement", "leaderboard",
+    "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "budget", "leaderboard",
     "verify",
 )  # fmt: skip
 PAIRS = [
@@ -78,7 +78,7 @@ PAIRS = [
     *((adyton.Holdout, RemoteHoldout, name) for name in HOLDOUT),
     *((adyton.Leaderboard, RemoteLeaderboard, name) for name in ("submit", "standings")),
     *((adyton.Curator, RemoteMock, name) for name in ("ask", "ask_many")),
-    *((Stream, RemoteStream, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
+    *((Stream, RemoteStream, name) for name in ("feed", "feed_many", "answers", "budget", "close")),
 ]
 ELSEWHERE = {"RemoteStream": "Stream", "RemoteMock": "Curator", "RemoteScorer": "Scorer"}
 ELSEWHERE["RemoteLeaderboard"] = "Leaderboard"
@@ -192,12 +192,12 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
         for number in range(curator.ledger.count(), 505):
             curator.ledger.charge(Order(f"SELECT {number}", "[]", 1, 0))
     answer = ana.ask(COUNT, within=61)
-    own = ana.statement().own
+    own = ana.budget().own
     assert own is not None
     assert own.spent == answer.cost.units
-    assert f"spent by {own.by}" in str(ana.statement())
+    assert f"spent by {own.by}" in str(ana.budget())
     parted = replace(own, limit=2 * own.spent)
-    assert "; its part is " in str(replace(ana.statement(), own=parted))
+    assert "; its part is " in str(replace(ana.budget(), own=parted))
     (mine,) = ana.receipts()
     assert (mine.number, mine.order.by) == (answer.receipt.number, own.by)
     found = ana.verify()
@@ -209,7 +209,7 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
         everything = connection.study("people")
         assert len(everything.receipts()) == found.receipts
         assert everything.verify() == found
-        names = everything.statement().by_name
+        names = everything.budget().by_name
         assert names is not None
         assert own in names
     assert ana.receipts().to_json()["receipts"][0]["share"] == answer.cost.share
@@ -224,12 +224,12 @@ def test_p_values_are_for_those_who_may_see_all_receipts(ana: RemoteStudy, owner
 
 def test_a_holdout(owner: Any) -> None:
     holdout = owner.holdout("test")
-    before = holdout.statement().scores
+    before = holdout.budget().scores
     right, wrong = LABELS, 1 - LABELS
     score = holdout.score(right)
     assert score.interval.low <= 1 <= score.interval.high
     assert holdout.compare(right, wrong).verdict == "better"
-    made = holdout.statement().scores
+    made = holdout.budget().scores
     assert made <= before + 2
     (entry,) = owner.leaderboard("test").standings()
     assert (entry.entrant, entry.value) == ("owner", score.value)
@@ -241,7 +241,7 @@ def test_a_holdout(owner: Any) -> None:
             holdout.score(nothing)
     with pytest.raises(adyton.ScoresRefused):
         holdout.scorer(candidates=10**6)
-    assert holdout.statement().scores == made
+    assert holdout.budget().scores == made
 
 
 class Model:

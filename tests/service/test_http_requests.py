@@ -42,7 +42,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def spent(house: Served, headers: dict[str, str]) -> str:
-    return house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"]
+    return house.client.get("/v1/studies/people/budget", headers=headers).json()["spent"]["amount"]
 
 
 def units(text: str) -> int:
@@ -82,7 +82,7 @@ def test_a_name_spends_its_part_and_no_more(house: Served) -> None:
     assert refused.status_code == 409
     assert (error["kind"], error["by"]) == ("privacy_refused", "ana")
     assert "the limit of ana" in error["message"]
-    own = house.client.get("/v1/studies/people/statement", headers=ana).json()["own"]
+    own = house.client.get("/v1/studies/people/budget", headers=ana).json()["own"]
     assert units(own["spent"]) <= units(own["limit"])
     assert house.ask(ben, COUNT + " AND region = 'north'", within=200).status_code == 200
 
@@ -434,7 +434,7 @@ def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path
         assert house.ask(ana, COUNT, within=30).status_code == 200
         alone = house.ask(ben, COUNT, study="other", within=30).json()
         assert "BOOK" in alone["certificate"]["theorems"]
-        told = house.client.get("/v1/studies/other/statement", headers=ben).json()
+        told = house.client.get("/v1/studies/other/budget", headers=ben).json()
         assert units(told["spent"]["amount"]) < units(told["book"]["spent"]["amount"])
 
 

@@ -42,7 +42,7 @@ CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "ask": (Action.ASK, {"study": "people", "query": COUNT, "within": 100}),
     "ask_many": (Action.ASK, {"study": "people", "queries": [COUNT, GROUPS], "within": 100}),
     "try_on_mock": (Action.TRY, {"study": "people", "query": COUNT, "within": 100}),
-    "statement": (Action.STATEMENT, {"name": "people"}),
+    "budget": (Action.BUDGET, {"name": "people"}),
     "score_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES}),
     "compare_on_holdout": (Action.SCORE, {"holdout": "test", "first": GUESSES, "second": OTHERS}),
 }
@@ -193,7 +193,7 @@ WRONG = [
     ("ask_many", {"study": "people", "queries": [], "within": 50}, "queries"),
     ("preview", {"study": "people", "within": 50}, "give query, or queries"),
     ("preview", {**ASKED, "queries": [COUNT], "within": 50}, "give query, or queries"),
-    ("statement", {}, "name is missing"),
+    ("budget", {}, "name is missing"),
     ("list_studies", {"folder": "/"}, "folder is not known here"),
     ("score_on_holdout", {"holdout": "test", "predictions": 3}, "predictions must be a list"),
     ("compare_on_holdout", {"holdout": "test", "first": GUESSES}, "second is missing"),

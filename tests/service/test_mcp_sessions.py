@@ -46,8 +46,8 @@ def test_so_many_queries_a_session_whatever_connects(files: list[Path]) -> None:
             assert not (await agent.call_tool("ask", {"study": "people", **about(1)})).is_error
             previewed = await agent.call_tool("preview", {"study": "people", **about(5)})
             assert "It does not fit" in said(previewed)
-            statement = await agent.call_tool("statement", {"name": "people"})
-            assert statement.structured_content["own"]["session"]["queries_left"] == 0
+            budget = await agent.call_tool("budget", {"name": "people"})
+            assert budget.structured_content["own"]["session"]["queries_left"] == 0
             sessions = doors.study().sessions
             now = sessions._clock()
             sessions._clock = lambda: now + 86_400
@@ -76,7 +76,7 @@ def test_so_much_a_session(files: list[Path]) -> None:
             assert accepted == limit // 100 // price
             assert doors.spent() <= limit // 100 < doors.spent() + price
             assert "would fit now" in said(result)
-            told = (await agent.call_tool("statement", {"name": "people"})).structured_content["own"]
+            told = (await agent.call_tool("budget", {"name": "people"})).structured_content["own"]
             assert (
                 adyton.kernel.exact.rational(told["session"]["left"], "left") * 10**18
                 == limit // 100 - doors.spent()

@@ -45,8 +45,8 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
         ("ask", {**asked, "within": 50, "limit_share": 1}, True),
         ("ask", {**asked, "query": "SELECT * FROM people", "within": 50}, True),
         ("ask_many", {"study": "people", "queries": [COUNT, COUNT.replace(">", "<")], "within": 90}, False),
-        ("statement", {"name": "people"}, False),
-        ("statement", {"name": "test"}, False),
+        ("budget", {"name": "people"}, False),
+        ("budget", {"name": "test"}, False),
         ("score_on_holdout", {"holdout": "test", "predictions": GUESSES}, False),
         ("compare_on_holdout", {"holdout": "test", "first": GUESSES, "second": [1, *GUESSES[1:]]}, False),
     ]

@@ -105,7 +105,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer) -> Iterator[S
 def test_a_claim_gives_a_role_a_name_and_a_part_of_the_limit(house: Served, issuer: Issuer) -> None:
     answer = house.ask(bearer(issuer.token()), COUNT, within=50)
     assert answer.status_code == 200
-    own = house.client.get("/v1/studies/people/statement", headers=bearer(issuer.token())).json()["own"]
+    own = house.client.get("/v1/studies/people/budget", headers=bearer(issuer.token())).json()["own"]
     assert own["by"] == "oidc ana"
     assert own["limit"] is not None
     assert house.client.get("/v1/tokens/people", headers=bearer(issuer.token())).status_code == 403

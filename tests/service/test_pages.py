@@ -496,8 +496,8 @@ def test_an_analyst_sees_the_own_part_and_the_total_and_an_owner_all_names(house
         all_of_them,
     )
     mine = house.made("ana", limit_share="0.25")
-    statement = house.client.get("/v1/studies/people/statement", headers=mine).json()
-    assert f"<strong>{statement['more']:,}</strong>" in own
+    budget = house.client.get("/v1/studies/people/budget", headers=mine).json()
+    assert f"<strong>{budget['more']:,}</strong>" in own
     picture = ana.get("/studies/people/budget.svg")
     assert picture.headers["content-type"] == "image/svg+xml"
     assert ana.get("/studies/people/budget.svg?dark=1").text != picture.text

@@ -120,7 +120,7 @@ def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Pa
         assert book.verify().receipts == sum(counts) == fits
         assert book.totals().spent == fits * amount
         assert book.totals().radius == 3 * fits
-        shown = book.statement()
+        shown = book.report()
     assert sorted(one.charges for one in shown.studies) == sorted(filter(None, counts))
     assert sum(one.spent.units for one in shown.studies) == fits * amount
 
@@ -247,7 +247,7 @@ def test_theorem_BOOK_positions_are_those_of_one_study_with_all_queries(tmp_path
         (expected,) = curator.preview(last, scale=60).population.values()
     with open_kept(study_of("three", book, **said), data=data) as curator:
         (width,) = curator.preview(last, scale=60).population.values()
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
     with adyton.Book(book) as shared:
         assert shared.totals().radius == alone.totals().radius
     assert width == expected
@@ -283,13 +283,13 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
     one, two = (study_of(name, book, validity=declared, epsilon=9, **facts) for name in ("one", "two"))
     with open_kept(one, data=DATA) as first, open_kept(two, data=DATA) as second:
         first.ask(COUNT.format("one"), scale=19)
-        spent = first.statement().stability
-        assert second.statement().stability == spent
+        spent = first.budget().stability
+        assert second.budget().stability == spent
         second.ask(COUNT.format("two"), scale=19)
-        assert first.statement().stability == second.statement().stability == 2 * spent
+        assert first.budget().stability == second.budget().stability == 2 * spent
         with pytest.raises(ValidityRefused):
             second.ask("SELECT COUNT(*) FROM two", scale=19)
-        assert 3 * spent > first.statement().stability_cap >= 2 * spent
+        assert 3 * spent > first.budget().stability_cap >= 2 * spent
     other = Validity(Fraction(95, 100), stability=Fraction(1, 10))
     with pytest.raises(InvalidRequest, match=r"validity\.stability is 0\.1 here and 0\.05 in the book"):
         open_kept(study_of("three", book, validity=other, epsilon=9, **facts), data=DATA)
@@ -346,7 +346,7 @@ def test_studies_that_were_open_before_the_first_charge_have_as_many_rows_too(tm
         one.ask(COUNT.format("one"), scale=20)
         with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
             two.ask(COUNT.format("two"), scale=20)
-        assert (len(two.receipts()), one.statement().book.charges) == (0, 1)
+        assert (len(two.receipts()), one.budget().book.charges) == (0, 1)
         one.ask("SELECT COUNT(*) FROM one", scale=20)
 
 

@@ -306,7 +306,7 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
             method=method,
             bits=Seeded(run),
         ) as holdout:
-            k = holdout.statement().scores_left
+            k = holdout.budget().scores_left
             right = rng.random((k - 1, n)) < share
             scores = [holdout.score(one.astype(int)) for one in right]
             weights = np.array([score.value for score in scores]) - share

@@ -145,7 +145,7 @@ def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, accoun
     here, first = watched(asked, frame)
     for sql in ASKED:
         here.ask(sql, epsilon=Fraction(1, 2))
-    spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if accounting == "zcdp" else 1)
+    spent = Fraction(here.budget().spent.units, UNITS_PER_ONE) * (2 if accounting == "zcdp" else 1)
     for row in range(0, size, often(5, 2)):
         if unit.adjacency == "replace-one":
             other = frame.copy()
@@ -185,7 +185,7 @@ def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None
         here.ask("SELECT COUNT(age) FROM people", epsilon=1),
     ]
     assert counts[1].cost.units == 1
-    spent, most = Fraction(here.statement().spent.units, UNITS_PER_ONE), Fraction(0)
+    spent, most = Fraction(here.budget().spent.units, UNITS_PER_ONE), Fraction(0)
     scale = here._batch(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noisy[0].mechanism.scales[0]
     for row in range(0, 40, 3):
         there, second = watched(asked, frame.assign(who=frame.who.where(frame.index != row, 1000 + row)))
@@ -202,7 +202,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
     with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         amounts = []
         for epsilon, sql in zip((0.2, 0.5, 0.1, 0.5, 1), ASKED, strict=False):
-            before = curator.statement().spent.units
+            before = curator.budget().spent.units
             preview = curator.preview(sql, epsilon=epsilon)
             answer = curator.ask(sql, epsilon=epsilon)
             assert preview.cost.units == answer.cost.units == answer.spent.units - before
@@ -210,7 +210,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
             amounts.append(answer.cost.units)
         assert amounts[2] == 1
         assert amounts[3] < 10**6  # of about 10**16: noise is rounded by a hair
-        assert curator.statement().spent.units <= curator.study.allowed
+        assert curator.budget().spent.units <= curator.study.allowed
         again = curator.ask(ASKED[0], epsilon=0.2)
         assert again.repeated
         assert again.receipt.number == 1
@@ -229,7 +229,7 @@ def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_own_part_again(
     curator.ask(ASKED[1], share=1)
     assert curator.ask(ASKED[0], share=1, request="one").receipt.number == 1
     assert [reading.part for reading, _ in watch.read] == [2, 1]
-    assert curator.statement().queries == 2
+    assert curator.budget().queries == 2
     curator.close()
 
 
@@ -311,7 +311,7 @@ def test_what_a_split_study_refuses() -> None:
             curator.p_value_threshold(0.05)
         with pytest.raises(BudgetRefused):
             curator.ask(ASKED[0], epsilon=2)
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")

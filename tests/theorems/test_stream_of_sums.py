@@ -337,7 +337,7 @@ def test_theorem_STREAM_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
                     assert answer.noise_interval is not None
                     assert answer.noise_interval.low <= answer.value <= answer.noise_interval.high
                     assert answer.value == pytest.approx(number(sql, threshold, chosen), rel=1e-15)
-        assert stream.statement().feeds > len(ASKED[kind])
+        assert stream.budget().feeds > len(ASKED[kind])
 
 
 def number(sql: str, threshold: Fraction, units: Sequence[dict[str, Any]]) -> float:

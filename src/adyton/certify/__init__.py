@@ -5,11 +5,11 @@ the *population interval* what the world says.
 """
 
 from adyton.certify.answer import Amount, Answer, Odometer, Promise
+from adyton.certify.budget import Budget
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import OpeningPreview, Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, KeyedRows, KnownRange, LateValues, RowKeys, Values
-from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
     Bound,
@@ -32,6 +32,7 @@ __all__ = [
     "Answer",
     "AnswerBits",
     "Bound",
+    "Budget",
     "Certificate",
     "Chosen",
     "Interval",
@@ -52,7 +53,6 @@ __all__ = [
     "Proof",
     "Row",
     "RowKeys",
-    "Statement",
     "Step",
     "Value",
     "Values",

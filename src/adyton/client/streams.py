@@ -12,7 +12,7 @@ from adyton.kernel.exact import Number
 from adyton.kernel.schema import Table
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
-from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
+from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamBudget
 
 _LOOK = "whether it was fed is not known: answers() of the stream shows it"
 _CLOSED = "close it again"
@@ -58,19 +58,19 @@ class RemoteStream:
                 before = f"; the {place - 1} before it were answered: see answers()" if place > 1 else ""
                 said = f"query {place} of {len(queries)}: {wrong.message}{before}"
                 raise InvalidRequest(said, **wrong.facts) from None
-        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
+        return StreamAnswers(answers, self.budget(), len(queries) - len(answers))
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
         return self._line.get(self._path, lambda told: list(map(StreamAnswer.from_json, told["answers"])))
 
-    def statement(self) -> StreamStatement:
+    def budget(self) -> StreamBudget:
         """How far the stream is, and what it cost."""
-        return self._line.get(self._path, StreamStatement.from_json)
+        return self._line.get(self._path, StreamBudget.from_json)
 
-    def close(self) -> StreamStatement:
+    def close(self) -> StreamBudget:
         """For good: nothing is answered after it.  What was paid stays paid."""
-        return self._line.post(f"{self._path}/close", {}, StreamStatement.from_json, _CLOSED)
+        return self._line.post(f"{self._path}/close", {}, StreamBudget.from_json, _CLOSED)
 
     def __repr__(self) -> str:
         return f"<Stream {self.number} of {self._study!r} at {self._line.host}>"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.certify import Answer, Chosen, LastLook, Preview, Statement
+from adyton.certify import Answer, Budget, Chosen, LastLook, Preview
 from adyton.curator.certifying import (
     NewestNumbers,
     Reads,
@@ -205,9 +205,9 @@ class Curator(PaidOnce, Shown):
         """Loads the data now, as the first query would, and says what is wrong with it.  Free."""
         self._data.prepare()
 
-    def statement(self) -> Statement:
+    def budget(self) -> Budget:
         """What has been spent, and what is left."""
-        return self._purse.statement()
+        return self._purse.budget()
 
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been queried.

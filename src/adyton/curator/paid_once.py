@@ -99,7 +99,7 @@ class PaidOnce(Walk):
         Reads no data.
         """
         paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.query, r.order.detail)]
-        return StreamList([self.stream(number).statement() for number in self._going_on(paid)])
+        return StreamList([self.stream(number).budget() for number in self._going_on(paid)])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
@@ -153,7 +153,7 @@ class PaidOnce(Walk):
         from adyton.streams.weights.terms import terms_in
 
         paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
-        return WeightsList([self.weights(number).statement() for number in self._going_on(paid)])
+        return WeightsList([self.weights(number).budget() for number in self._going_on(paid)])
 
     def _going_on(self, paid: list[int]) -> list[int]:
         return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
 from adyton.arithmetic.search import geometric
-from adyton.certify import Amount, Promise, Proof, Statement, Step
+from adyton.certify import Amount, Budget, Promise, Proof, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
@@ -225,7 +225,7 @@ class Purse:
         """How many like this, which was paid for, would fit: of other units, each for the least charge."""
         return self.room(last).times(order.amount if self.study.parts == 1 else 1, order.radius)
 
-    def statement(self) -> Statement:
+    def budget(self) -> Budget:
         """What has been spent, and what is left."""
         totals = self._ledger.totals()
         cap, certified = self._population.certified
@@ -238,7 +238,7 @@ class Purse:
 
             reserve = said_of(self.study, self._ledger)
             last = None if last is not None and last.order.query == OPENED else last
-        return Statement(
+        return Budget(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
             limit=self.limit,

@@ -35,12 +35,12 @@ class _Course:
     points: Points
 
 
-def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = None) -> Figure:
+def burn_down(chain: Mapping[str, Any], budget: Mapping[str, Any] | None = None) -> Figure:
     """The burn-down of a study, from the JSON object of ``adyton receipts --json``.
 
     That of ``GET /v1/studies/{study}/receipts`` does as well, with the lists of all its pages joined: its
     ``links`` give the totals, and ``receipts`` what is left to those with a part of the limit who are shown.
-    ``statement`` is that of ``adyton statement --json``; in a pure study it says what validity may spend.
+    ``budget`` is that of ``adyton budget --json``; in a pure study it says what validity may spend.
     With Gaussian noise validity has no limit, and what counts for it is drawn below.  Per cents are rounded
     down.
     """
@@ -49,7 +49,7 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     shown = thinned(links)  # before anything is computed: a history may be long
     privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in shown], limit))
     radii = [(one["number"], Fraction(one["spent_radius"])) for one in shown]
-    cap = (statement or {}).get("validity", {}).get("cap")
+    cap = (budget or {}).get("validity", {}).get("cap")
     courses, notes = [privacy], []
     if cap is not None and Fraction(cap) > 0:
         courses.append(_Course(_VALIDITY, _left(radii, Fraction(cap))))
@@ -63,7 +63,7 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
         notes.append(_NO_LIMIT)
-    unit = "bits" if statement and "transcript" in statement else "mu0²"
+    unit = "bits" if budget and "transcript" in budget else "mu0²"
     return _figure(courses, below, notes, len(links), unit)
 
 

@@ -1,4 +1,4 @@
-"""What a holdout says: scores, comparisons and statements, of public facts and released numbers alone."""
+"""What a holdout says: scores, comparisons and budgets, of public facts and released numbers alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_last import last_ends
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import SlicesPlan
-from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.score import Comparison, HoldoutBudget, Score, Slice
 from adyton.holdout.stages import TranscriptEntry
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import next_down, next_up
@@ -148,9 +148,9 @@ class Certifier:
             repeated,
         )
 
-    def statement(self, count: int, left: int | None, head: str, closed: bool = False) -> HoldoutStatement:
+    def budget(self, count: int, left: int | None, head: str, closed: bool = False) -> HoldoutBudget:
         facts = self.facts
-        return HoldoutStatement(
+        return HoldoutBudget(
             facts.metric.name,
             facts.method,
             facts.items,

@@ -1,4 +1,4 @@
-"""What comes out of a holdout: a score, a comparison, a statement."""
+"""What comes out of a holdout: a score, a comparison, a budget."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Comparison(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class HoldoutStatement(Shown):
+class HoldoutBudget(Shown):
     """How far a holdout is: scores given, scores left, and what each of them is worth."""
 
     metric: str
@@ -147,7 +147,7 @@ class HoldoutStatement(Shown):
         return as_json(self, *names, "confidence", "head", "certificate")
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> HoldoutStatement:
+    def from_json(cls, told: Mapping[str, Any]) -> HoldoutBudget:
         known = {field.name: told[field.name] for field in fields(cls)}
         return cls(**{**known, "certificate": Certificate.from_json(told["certificate"])})
 

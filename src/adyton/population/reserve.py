@@ -119,7 +119,7 @@ def _of(receipt: Receipt) -> Opening:
 
 
 def said_of(study: Study, ledger: Ledger) -> str:
-    """In a few words, for a statement."""
+    """In a few words, for a budget."""
     assert study.reserve is not None
     share, opening = f"about {float(100 * study.reserve.share):.4g} % of the units", opening_in(ledger)
     if opening is None:

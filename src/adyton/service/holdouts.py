@@ -86,9 +86,9 @@ class ServedHoldout:
         with self._used_by(who) as holdout:
             return holdout.close_with(_array(predictions)).to_json()
 
-    def statement(self) -> dict[str, Any]:
+    def budget(self) -> dict[str, Any]:
         with self._lock:
-            return self._holdout.statement().to_json()
+            return self._holdout.budget().to_json()
 
     def scores(self, who: Identity) -> list[dict[str, Any]]:
         """The own ones; all of them for those who may see all receipts."""

@@ -23,7 +23,7 @@ class Action(StrEnum):
     PREVIEW = "preview a query"
     TRY = "try a query on made-up rows"
     ASK = "ask, open and feed streams, suggest bounds"
-    STATEMENT = "see what is spent and left, in all and of the own part"
+    BUDGET = "see what is spent and left, in all and of the own part"
     OWN_RECEIPTS = "read the own receipts, and the open part of all"
     ALL_RECEIPTS = "read all receipts, with who asked what"
     VERIFY = "have the whole ledger replayed"
@@ -42,7 +42,7 @@ ALLOWED: dict[Action, frozenset[Role]] = {
     Action.PREVIEW: _ASKERS,
     Action.TRY: _ASKERS,
     Action.ASK: _ASKERS,
-    Action.STATEMENT: _EVERYBODY,
+    Action.BUDGET: _EVERYBODY,
     Action.OWN_RECEIPTS: _EVERYBODY,
     Action.ALL_RECEIPTS: _OVERSEERS,
     Action.VERIFY: _OVERSEERS,

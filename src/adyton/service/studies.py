@@ -93,9 +93,9 @@ class ServedStudy:
         """All that may be spent, in the units of the ledger."""
         return decimal_text(self._header.limit)
 
-    def statement(self, who: Identity) -> dict[str, Any]:
+    def budget(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own part; the parts of others for those who may see them."""
-        told = {**self._for(who).statement().to_json(), "own": self.own(who)}
+        told = {**self._for(who).budget().to_json(), "own": self.own(who)}
         if may(who.role, Action.ALL_RECEIPTS):
             told["by_name"] = self._by_everybody()
         return told
@@ -164,7 +164,7 @@ class ServedStudy:
 
     def open_stream(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
-            return curator.open_stream(**words).statement().to_json()
+            return curator.open_stream(**words).budget().to_json()
 
     def preview_stream(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
@@ -178,7 +178,7 @@ class ServedStudy:
 
     def stream(self, who: Identity, number: int) -> dict[str, Any]:
         stream = self._stream(who, number)
-        return {**stream.statement().to_json(), "answers": [one.to_json() for one in stream.answers()]}
+        return {**stream.budget().to_json(), "answers": [one.to_json() for one in stream.answers()]}
 
     # The chain.
 

@@ -99,19 +99,19 @@ class StreamAnswers(Shown):
     """Several answers of one stream, in their order; ``not_asked``: how many queries it halted before."""
 
     answers: Sequence[StreamAnswer]
-    statement: StreamStatement
+    budget: StreamBudget
     not_asked: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {
             "answers": [answer.to_json() for answer in self.answers],
             "not_asked": self.not_asked,
-            "positives_left": self.statement.positives_left,
-            "halted": self.statement.halted,
-            "closed": self.statement.closed,
-            "feeds": self.statement.feeds,
-            "head": self.statement.head,
-            "stream": self.statement.number,
+            "positives_left": self.budget.positives_left,
+            "halted": self.budget.halted,
+            "closed": self.budget.closed,
+            "feeds": self.budget.feeds,
+            "head": self.budget.head,
+            "stream": self.budget.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -123,11 +123,11 @@ class StreamAnswers(Shown):
         headers = ("", "query", "answer", *(("value", "noise interval") if numeric else ()))
         excess = numeric and any(one.compared_as == "mean" and one.above for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
-        notes = [*left_out, *([_EXCESS] if excess else []), self.statement.state]
+        notes = [*left_out, *([_EXCESS] if excess else []), self.budget.state]
         if self.not_asked:
             many, them = ("query was", "it") if self.not_asked == 1 else ("queries were", "them")
             notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
-        title = f"Stream {self.statement.number}: {self.statement.stream}"
+        title = f"Stream {self.budget.number}: {self.budget.stream}"
         return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2, newest=True)
 
 
@@ -160,7 +160,7 @@ class StreamPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamStatement(Shown):
+class StreamBudget(Shown):
     """How far a stream is.  The noise of its threshold is no part of it."""
 
     stream: str
@@ -219,7 +219,7 @@ class StreamStatement(Shown):
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> StreamStatement:
+    def from_json(cls, told: Mapping[str, Any]) -> StreamBudget:
         names = ("stream", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
         known: dict[str, Any] = {name: told[name] for name in names}
         known |= {"cost": Amount.from_json(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
@@ -246,7 +246,7 @@ class StreamStatement(Shown):
 class StreamList(Shown):
     """Every stream of a study, oldest first."""
 
-    streams: Sequence[StreamStatement]
+    streams: Sequence[StreamBudget]
 
     def to_json(self) -> dict[str, Any]:
         return {"streams": [stream.to_json() for stream in self.streams]}

@@ -23,7 +23,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Query
 from adyton.query.request import alone_of
 from adyton.query.text import query_text
-from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
+from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamBudget
 from adyton.streams.compared import Compared, compared
 from adyton.streams.notes import (
     Progress,
@@ -93,22 +93,22 @@ class Stream:
                 answers.append(self.feed(query, above=above, dialect=dialect))
             except PrivacyRefused:  # it has halted, by these answers or by those of others
                 break
-        return StreamAnswers(answers, self.statement(), len(queries) - len(answers))
+        return StreamAnswers(answers, self.budget(), len(queries) - len(answers))
 
-    def close(self) -> StreamStatement:
+    def close(self) -> StreamBudget:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
         self._comparisons.close()
-        return self.statement()
+        return self.budget()
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that a crash kept from its asker.  Free of charge."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(fed, place) for place, fed in enumerate(notes, start=1) if fed is not None]
 
-    def statement(self) -> StreamStatement:
+    def budget(self) -> StreamBudget:
         """How far the stream is, and what it cost."""
         heads, last = self._heads()
-        return StreamStatement(
+        return StreamBudget(
             stream=self._receipt.order.query,
             number=self.number,
             kind=self._kind,

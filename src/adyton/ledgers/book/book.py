@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Amount, Promise
-from adyton.certify.statement import BookShare
+from adyton.certify.budget import BookShare
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger.base import Totals, Verification, same_limit
@@ -27,7 +27,7 @@ from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
     from adyton.kernel.exact import Number
-    from adyton.ledgers.book.statement import BookStatement
+    from adyton.ledgers.book.report import BookReport
 
 QUERY = "A CHARGE OF A STUDY"
 
@@ -55,7 +55,7 @@ class Book(Shown):
     """What all studies of the same persons may spend together, and what each of them has spent.
 
     >>> book = adyton.Book.create(folder / "shared.ledger", epsilon=2, delta=1e-9)
-    >>> book.statement().spent.share
+    >>> book.report().spent.share
     0.0
     """
 
@@ -253,19 +253,19 @@ class Book(Shown):
         """All charges of all studies, oldest first."""
         return self._ledger.receipts()
 
-    def statement(self) -> BookStatement:
+    def report(self) -> BookReport:
         """What each study has spent of what all of them may spend together."""
-        from adyton.ledgers.book.statement import statement_of
+        from adyton.ledgers.book.report import report_of
 
-        return statement_of(self)
+        return report_of(self)
 
     def verify(self, head: str | None = None) -> Verification:
         """Replays the book; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
         return self._ledger.verify(head)
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """Its statement as a table."""
-        return self.statement().sheet(verbose=verbose)
+        """Its report as a table."""
+        return self.report().sheet(verbose=verbose)
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from adyton.certify.statement import BookShare
+from adyton.certify.budget import BookShare
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.base import Charged, First, Ledger, Totals, Verification, WithBook, with_book
 from adyton.kernel.ledger.links import Order, Receipt

@@ -76,26 +76,26 @@ class WeightsAnswers(Shown):
     """Several answers of the same weights, in their order."""
 
     answers: Sequence[WeightsAnswer]
-    statement: WeightsStatement
+    budget: WeightsBudget
 
     def to_json(self) -> dict[str, Any]:
         return {
             "answers": [answer.to_json() for answer in self.answers],
-            "updates_left": self.statement.updates_left,
-            "halted": self.statement.halted,
-            "feeds": self.statement.feeds,
-            "head": self.statement.head,
-            "weights": self.statement.receipt.number,
+            "updates_left": self.budget.updates_left,
+            "halted": self.budget.halted,
+            "feeds": self.budget.feeds,
+            "head": self.budget.head,
+            "weights": self.budget.receipt.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
         unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
-        title = f"Weights {self.statement.receipt.number}: {self.statement.weights}"
+        title = f"Weights {self.budget.receipt.number}: {self.budget.weights}"
         headers = ("", "query", "how", "value", "noise interval")
         return Sheet(
-            title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
+            title, headers, rows, (*left_out, *unchecked, self.budget.state), left_aligned=3, newest=True
         )
 
 
@@ -140,7 +140,7 @@ class WeightsPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsStatement(Shown):
+class WeightsBudget(Shown):
     """How far weights are.  The noise of their threshold is no part of it."""
 
     weights: str
@@ -200,7 +200,7 @@ class WeightsStatement(Shown):
 class WeightsList(Shown):
     """All weights of a study, oldest first."""
 
-    weights: Sequence[WeightsStatement]
+    weights: Sequence[WeightsBudget]
 
     def to_json(self) -> dict[str, Any]:
         return {"weights": [one.to_json() for one in self.weights]}

@@ -31,7 +31,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Query
 from adyton.query.request import alone_of, request_of
 from adyton.query.text import query_text
-from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
+from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsBudget
 from adyton.streams.weights.guess import CellDistribution
 from adyton.streams.weights.notes import (
     WeightsEntry,
@@ -119,17 +119,17 @@ class Weights:
                     f"query {place} of {len(queries)}: {wrong.message}", **wrong.facts
                 ) from None
         answers = [self.feed(query, dialect=dialect) for query in queries]
-        return WeightsAnswers(answers, self.statement())
+        return WeightsAnswers(answers, self.budget())
 
     def answers(self) -> list[WeightsAnswer]:
         """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(entry, place) for place, entry in enumerate(notes, start=1)]
 
-    def statement(self) -> WeightsStatement:
+    def budget(self) -> WeightsBudget:
         """How far they are, and what they cost."""
         heads, last = self._heads()
-        return WeightsStatement(
+        return WeightsBudget(
             weights=self._receipt.order.query,
             queries=self._terms.queries,
             updates=self._terms.updates,

@@ -225,7 +225,7 @@ def derive(
 
 
 @app.command()
-def statement(
+def budget(
     study: StudyPlace,
     odometer: Annotated[
         bool, typer.Option("--odometer", help="Add a running epsilon that holds whenever you stop.")
@@ -234,7 +234,7 @@ def statement(
     as_json: Json = False,
 ) -> None:
     """Show the promise, what was spent of it and what is left."""
-    shown(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
+    shown(study, lambda curator: curator.budget(), as_json, odometer=odometer, verbose=verbose)
 
 
 @app.command()
@@ -266,7 +266,7 @@ def receipts(
         if figure is not None:
             from adyton.figures.budget import burn_down
 
-            write_figure(burn_down(found.to_json(), curator.statement().to_json()), figure)
+            write_figure(burn_down(found.to_json(), curator.budget().to_json()), figure)
         return found.newest(most or (len(found) if as_json and found else None), end)
 
     shown(study, make, as_json, verbose=verbose, command=True)
@@ -296,7 +296,7 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, book = curator.verify(head), curator.statement().book
+            found, book = curator.verify(head), curator.budget().book
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}

@@ -90,7 +90,7 @@ def open_stream(
         many = whole(positives, "--positives")
         if preview:
             return curator.preview_stream(positives=many, **words, **price)
-        return curator.open_stream(positives=many, request=request, **words, **price).statement()
+        return curator.open_stream(positives=many, request=request, **words, **price).budget()
 
     shown(study, make, as_json)
 
@@ -128,7 +128,7 @@ def list_streams(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fal
         if number is None:
             return curator.streams()
         stream = curator.stream(whole(number, "NUMBER"))
-        return StreamAnswers(stream.answers(), stream.statement())
+        return StreamAnswers(stream.answers(), stream.budget())
 
     shown(study, make, as_json)
 

@@ -79,7 +79,7 @@ def open_weights(
         names = [name.strip() for name in columns.split(",")]
         if preview:
             return curator.preview_weights(names, **words)
-        return curator.open_weights(names, request=request, **words).statement()
+        return curator.open_weights(names, request=request, **words).budget()
 
     shown(study, make, as_json)
 
@@ -119,7 +119,7 @@ def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = Fals
         if number is None:
             return curator.opened_weights()
         weights = curator.weights(whole(number, "NUMBER"))
-        return WeightsAnswers(weights.answers(), weights.statement())
+        return WeightsAnswers(weights.answers(), weights.budget())
 
     shown(study, make, as_json)
 

@@ -173,10 +173,10 @@ async def close_stream(desk: TheDesk, sender: Sender, study: str, number: int) -
     return await desk.done(sender, lambda: told(found.close_stream(who, number)))
 
 
-@routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")
-async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
-    found, who = desk.house.study(sender, study, Action.STATEMENT)
-    return await desk.done(sender, lambda: told(found.statement(who)))
+@routes.get("/{study}/budget", summary="What is spent and left, in all and of the own part")
+async def budget(desk: TheDesk, sender: Sender, study: str) -> Response:
+    found, who = desk.house.study(sender, study, Action.BUDGET)
+    return await desk.done(sender, lambda: told(found.budget(who)))
 
 
 @routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")

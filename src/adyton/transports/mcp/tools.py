@@ -123,13 +123,13 @@ def try_on_mock(call: Call) -> ToolResult:
     return ToolResult({"answer": told}, words.answer_said(told, answer, None))
 
 
-def statement(call: Call) -> ToolResult:
-    found, who = call.house.anything(call.visitor, call.body.name, Action.STATEMENT)
+def budget(call: Call) -> ToolResult:
+    found, who = call.house.anything(call.visitor, call.body.name, Action.BUDGET)
     if isinstance(found, ServedHoldout):
-        told = found.statement()
+        told = found.budget()
         return ToolResult(told, words.scores_said(told))
-    told = found.statement(who)
-    return ToolResult(told, words.statement_said(told, found.share_left_to(who)))
+    told = found.budget(who)
+    return ToolResult(told, words.budget_said(told, found.share_left_to(who)))
 
 
 def score_on_holdout(call: Call) -> ToolResult:
@@ -213,11 +213,11 @@ TOOLS: dict[str, Tool] = {
         ToTry,
         try_on_mock,
     ),
-    "statement": Tool(
+    "budget": Tool(
         "See what is spent and left",
         "What was spent and what is left, in all and for you, of a study or a holdout. Free.",
         Named,
-        statement,
+        budget,
     ),
     "score_on_holdout": Tool(
         "Score predictions",

@@ -77,7 +77,7 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
     return "\n".join(lines)
 
 
-def statement_said(told: Told, left: Fraction) -> str:
+def budget_said(told: Told, left: Fraction) -> str:
     limit = told["limit"]
     lines = [
         f"The promise: {Promise(limit['epsilon'], limit['delta'])}, whatever is asked.",
@@ -109,7 +109,7 @@ def facts_said(facts: Told) -> str:
     if "items" in facts:
         return (
             f"Holdout {facts['name']}: {facts['items']} items, scored by {facts['metric']}; their labels are "
-            "never shown.\nNext: statement says how many scores are left; score_on_holdout takes one "
+            "never shown.\nNext: budget says how many scores are left; score_on_holdout takes one "
             "prediction for each item, in their order."
         )
     lines = [f"Study {facts['name']}. Rows are never answered, only aggregates with noise."]

@@ -21,16 +21,16 @@ _SHOWN = 10  # of the newest receipts
 
 @routes.get("/studies/{study}/budget")
 async def budget(page: ThePage, study: str) -> Response:
-    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    found, who = page.desk.house.study(page.visitor, study, Action.BUDGET)
     told, newest, picture = await page.done(
-        lambda: (found.statement(who), _newest(found, who), pictures.of_budget(found, who))
+        lambda: (found.budget(who), _newest(found, who), pictures.of_budget(found, who))
     )
     limit = newest["header"]["limit"]
     return await page.show(
         "budget.html",
         "Budget",
         of=study,
-        statement=told,
+        budget=told,
         limit=limit,
         own=_part(told["own"], limit),
         names=[(name, _part(part, limit)) for name, part in told.get("by_name", {}).items()],
@@ -42,7 +42,7 @@ async def budget(page: ThePage, study: str) -> Response:
 
 @routes.get("/studies/{study}/budget.svg")
 async def burn_down(page: ThePage, study: str) -> Response:
-    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    found, who = page.desk.house.study(page.visitor, study, Action.BUDGET)
     return await page.done(lambda: pictures.drawn(page, pictures.of_budget(found, who)))
 
 

@@ -11,7 +11,7 @@ from adyton.ledgers.book import Book
 from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.ledgers.book.statement import BookStatement
+    from adyton.ledgers.book.report import BookReport
 
 File = Annotated[Path, typer.Argument(help="The book, e.g. hospital.ledger.", show_default=False)]
 Epsilon = Annotated[
@@ -61,7 +61,7 @@ def create(
     [privacy] book = "hospital.ledger".
     """
 
-    def make() -> BookStatement:
+    def make() -> BookReport:
         with Book.create(
             file,
             epsilon=epsilon,
@@ -74,17 +74,17 @@ def create(
             confidence=confidence,
             stability=stability,
         ) as book:
-            return book.statement()
+            return book.report()
 
     show(make, as_json)
 
 
-def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
+def report(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
     """Show what each study has spent of what all of them may spend together."""
 
-    def make() -> BookStatement:
+    def make() -> BookReport:
         with Book(file) as book:
-            return book.statement()
+            return book.report()
 
     show(make, as_json, verbose=verbose)
 
@@ -105,5 +105,6 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
 
 
 app = typer.Typer(help="Share one limit between several studies of the same persons.", no_args_is_help=True)
-for command in (create, statement, verify):
-    app.command()(command)
+app.command()(create)
+app.command("show")(report)
+app.command()(verify)

@@ -85,7 +85,7 @@ def _told(found: Served, who: Identity) -> dict[str, Any]:
 
 def _spent(found: ServedStudy, who: Identity) -> dict[str, Fraction]:
     """Of each name, as a share of the limit."""
-    limit, parts = Fraction(found.limit_told()), found.statement(who)["by_name"]
+    limit, parts = Fraction(found.limit_told()), found.budget(who)["by_name"]
     return {name: Fraction(part["spent"]) / limit for name, part in parts.items()}
 
 

@@ -169,7 +169,7 @@ def _attributes(**types: int) -> tuple[CatalogColumn, ...]:
 
 VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
     (
-        "statement",
+        "budget",
         _attributes(
             whose=TEXT,
             counted_in=TEXT,

@@ -19,10 +19,10 @@ _MOST = 10_000  # receipts in one answer: the newest ones
 Check = Callable[[], None]  # raises once a statement has taken too long
 
 
-def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
+def _budget(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
-    _check_role(who, Action.STATEMENT)
-    told, limit = found.statement(who), found.limit_told()
+    _check_role(who, Action.BUDGET)
+    told, limit = found.budget(who), found.limit_told()
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
@@ -75,7 +75,7 @@ def _check_role(who: Identity, action: Action) -> None:
 
 
 OWN: dict[str, Callable[[ServedStudy, Identity, Check], list[dict[str, Any]]]] = {
-    "statement": _statement,
+    "budget": _budget,
     "receipts": _receipts,
     "columns": lambda found, *_: rows_of_columns(found.study),
 }

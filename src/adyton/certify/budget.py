@@ -77,14 +77,14 @@ class NamedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Shown):
+class Budget(Shown):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
     ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
     units of 10**-18.  ``certified_queries`` is None if the stability alone decides how many.
 
-    >>> statement = curator.statement()
-    >>> statement.queries, statement.spent.share, statement.left.share
+    >>> budget = curator.budget()
+    >>> budget.queries, budget.spent.share, budget.left.share
     (0, 0.0, 1.0)
     """
 
@@ -141,8 +141,8 @@ class Statement(Shown):
         return {**shown, "validity": validity}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Statement:
-        """The statement that ``to_json`` wrote down, or that a server told."""
+    def from_json(cls, told: Mapping[str, Any]) -> Budget:
+        """The budget that ``to_json`` wrote down, or that a server told."""
         validity, own, by_name = told.get("validity"), told.get("own"), told.get("by_name")
         return cls(
             spent=Amount.from_json(told["spent"]),
@@ -162,7 +162,7 @@ class Statement(Shown):
         )
 
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
-        """The statement as a table; ``odometer`` adds the running epsilon."""
+        """The budget as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
             ("the promise, whatever is asked", str(self.limit)),
             ("queries charged", f"{self.queries:,}"),
@@ -184,7 +184,7 @@ class Statement(Shown):
         rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
-        return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
+        return Sheet("Budget", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
 
     def _lines_of_names(self, verbose: bool) -> list[tuple[str, str]]:
         """Of names, where a server told them; one's own is not told twice."""

@@ -42,7 +42,7 @@ class StudySpent:
 
 
 @dataclass(frozen=True, slots=True)
-class BookStatement(Shown):
+class BookReport(Shown):
     """What a book allows, what is spent of it by whom, and what is left."""
 
     name: str
@@ -81,7 +81,7 @@ class BookStatement(Shown):
         return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
 
 
-def statement_of(book: Book) -> BookStatement:
+def report_of(book: Book) -> BookReport:
     facts, limit, share = book.facts, book.header.limit, book.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
@@ -99,7 +99,7 @@ def statement_of(book: Book) -> BookStatement:
         )
         for name, last in newest.items()
     )
-    return BookStatement(
+    return BookReport(
         name=book.name,
         limit=share.limit,
         unit=facts.unit,
