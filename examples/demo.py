@@ -191,7 +191,7 @@ def books(curator: adyton.Curator) -> None:
     show.print(curator.receipts())
     show.print(curator.budget())
     found = curator.verify()
-    say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
+    say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the budget.")
     say("Keep its head somewhere else, and a ledger that was set back to an earlier day is noticed:")
     say(found.head)
 

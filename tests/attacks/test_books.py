@@ -388,7 +388,7 @@ def test_a_book_is_no_ledger_of_a_study_and_no_ledger_is_a_book(tmp_path: Path) 
         adyton.Study(
             study_of("t", None).table,
             study_of("t", None).unit,
-            study_of("t", None).limit,
+            study_of("t", None).budget,
             ledger=book,
             book=book,
         )

@@ -71,8 +71,8 @@ def study_of(plan: Plan, queries: int) -> Study:
     unit = PrivacyUnit(plan.adjacency, *(("pid", 2) if plan.persons else ()))  # type: ignore[arg-type]
     columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
     table = Table("t", columns, plan.rows, "pid" if plan.persons else None)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
-    return Study(table, unit, limit, plan.accounting, validity=planned)
+    budget = Guarantee(Fraction(500), Fraction(1, 10**6))
+    return Study(table, unit, budget, plan.accounting, validity=planned)
 
 
 # What an attacker asks, and what he does with an answer -------------------------------------------------------
@@ -288,7 +288,7 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
     """Nothing is planned: the last query is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
     study = study_of(plan, plan.queries)
-    free = Study(study.table, study.unit, study.limit, study.accounting, validity=Validity(1 - FAILURE))
+    free = Study(study.table, study.unit, study.budget, study.accounting, validity=Validity(1 - FAILURE))
     rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:
 

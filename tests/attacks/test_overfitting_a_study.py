@@ -51,8 +51,8 @@ class Asked:
 def asked() -> Asked:
     """The attack through the whole curator, once."""
     declared = Validity(1 - FAILURE)
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
-    study = Study(Table("t", (KIND,), ROWS), PrivacyUnit("replace-one"), limit, validity=declared)
+    budget = Guarantee(Fraction(100), Fraction(1, 10**6))
+    study = Study(Table("t", (KIND,), ROWS), PrivacyUnit("replace-one"), budget, validity=declared)
     rows = np.random.default_rng(2).integers(0, KINDS, ROWS)
     frame = pd.DataFrame({"kind": np.array(KIND.values)[rows]})
     with adyton.open(study, data=frame) as asker:

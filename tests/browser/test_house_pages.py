@@ -192,7 +192,7 @@ def test_an_owner_makes_and_revokes_tokens_and_nobody_else(site: Site, browser: 
         assert "engine_memorynot set" in limits
         assert "None" not in limits
         one.page.get_by_label("Name").fill(SCRIPT)
-        one.page.get_by_label("Part of the limit").fill("0.25")
+        one.page.get_by_label("Budget share").fill("0.25")
         one.page.get_by_label("Ends after").fill("90d")
         one.page.get_by_role("button", name="Make the token").click()
         token = one.page.locator("#token").inner_text()

@@ -60,8 +60,8 @@ def at_hand(tmp_path: Path) -> Iterator[dict[str, Any]]:
         BooleanColumn("smoker"),
     )
     table = adyton.Table("people", columns, rows=ROWS, person="person_id")
-    limit = adyton.Guarantee(Fraction(2), Fraction("1e-9"))
-    study = adyton.Study(table, adyton.PrivacyUnit("replace-one", person="person_id"), limit)
+    budget = adyton.Guarantee(Fraction(2), Fraction("1e-9"))
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one", person="person_id"), budget)
     with adyton.open(study, data=people) as curator:
         yield {
             "adyton": adyton,

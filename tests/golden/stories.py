@@ -59,9 +59,9 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: Any 
         **more,
     }  # type: ignore[arg-type]
     unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
-    limit = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
+    budget = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
     table = Table("people", COLUMNS, ROWS if unit.person is None else ROWS // 3, unit.person)
-    return Study(table, unit, limit, accounting, **more)
+    return Study(table, unit, budget, accounting, **more)
 
 
 def opened(known: Study) -> tuple[Curator, MemoryLedger]:
@@ -240,7 +240,7 @@ def booked(story: Story, **said: Any) -> None:
 
 
 def analysts(story: Story, known: Study) -> None:
-    """Names with parts of the limit, and with a most for one charge."""
+    """Names with budget shares, and with a most for one charge."""
     curator, ledger = opened(known)
     named = {who: _named(curator, who, *parts) for who, parts in
              {"ana": ("0.25", None), "ben": (None, "0.05"), "cy": ("0.01", None)}.items()}  # fmt: skip

@@ -235,7 +235,7 @@ def _served(folder: Path) -> list[Path]:
 def _callers(house: Served) -> dict[str, dict[str, str]]:
     return {
         "ana": house.made("ana"),
-        "ben": house.made("ben", limit_share="0.2"),
+        "ben": house.made("ben", budget_share="0.2"),
         "bot": house.made("bot", "agent", price_share="0.01"),
         "eve": house.made("eve", "auditor"),
         "bea": house.made("bea", "owner"),
@@ -270,7 +270,7 @@ def agents() -> Iterator[Entry]:
     found = list[Entry]()
 
     async def work(doors: Doors) -> None:
-        who = {name: doors.made(f"of {name}", study=name, limit_share="0.5") for name in ("people", "test")}
+        who = {name: doors.made(f"of {name}", study=name, budget_share="0.5") for name in ("people", "test")}
         for number, (name, tool, arguments) in enumerate(CALLS, start=1):
             async with doors.agent(who[name]) as agent:
                 result = await agent.call_tool(tool, arguments)

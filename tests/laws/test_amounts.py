@@ -80,7 +80,7 @@ def test_an_answer_says_cost_spent_left_and_how_many_more_and_calls_the_limit_th
     cost, spent = Amount("gdp", LIMIT // 100, LIMIT), Amount("gdp", LIMIT // 4, LIMIT)
     left, limit = Amount("gdp", LIMIT - LIMIT // 4, LIMIT, is_left=True), Promise(1.0, 1e-9)
     assert cost_notes(cost, spent, left, limit, 75) == (
-        "Cost 1 % of the limit. Spent 25 %, left 75 %: 75 more of this cost would fit.",
+        "Cost 1 % of the budget. Spent 25 %, left 75 %: 75 more of this cost would fit.",
         "The promise: epsilon 1, delta 1e-9, whatever is asked.",
     )
     assert "no more of this cost would fit" in cost_notes(cost, spent, left, limit, 0)[0]

@@ -54,8 +54,8 @@ def frame(seed: int = 0) -> pd.DataFrame:
 
 
 def curator(adjacency: str = "replace-one", epsilon: int = 50, **more: Any) -> Curator:
-    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
-    study = Study(PEOPLE, PrivacyUnit(adjacency), limit, **more)  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
+    study = Study(PEOPLE, PrivacyUnit(adjacency), budget, **more)  # type: ignore[arg-type]
     return open_kept(study, data=frame())
 
 

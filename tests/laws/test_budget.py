@@ -20,7 +20,7 @@ def budget(queries: int = 3, **validity: Any) -> Budget:
 
 def test_without_a_declaration_nothing_is_said_about_stability() -> None:
     plain = budget()
-    assert set(plain.to_json()) == {"spent", "left", "limit", "queries", "more", "odometer"}
+    assert set(plain.to_json()) == {"spent", "left", "guarantee", "queries", "more", "odometer"}
     assert "stability" not in str(plain)
     assert not plain.beyond
 
@@ -41,8 +41,8 @@ def test_what_a_person_sees_is_the_promise_and_shares_of_it_and_no_running_epsil
     """Mutants: a row with filter.epsilon(spent); the odometer without being asked for; an amount in gdp."""
     shown = " ".join(str(budget()).split())
     assert "the promise, whatever is asked │ epsilon 1, delta 1e-6" in shown
-    assert "spent of the limit │ 10 %" in shown
-    assert "left of the limit │ 90 %" in shown
+    assert "spent of the budget │ 10 %" in shown
+    assert "left of the budget │ 90 %" in shown
     assert "would fit, like the last one │ 9 more" in shown
     assert shown.count("epsilon") == 1
     assert "gdp" not in shown

@@ -366,7 +366,7 @@ def test_A21_one_request_id_is_charged_once_and_names_one_query() -> None:
 
 def test_A21_many_threads_with_one_request_id_get_one_answer(tmp_path: Path) -> None:
     known = study()
-    limit = known.filter.allowed(known.limit)
+    limit = known.filter.allowed(known.budget)
     ledger = SqliteLedger.create(tmp_path / "l.ledger", Header.fresh(known.fingerprint, "gdp", limit))
     asker = Curator(known, DuckDBEngine(known.table, known.unit, people()), ledger)
     values: list[float] = []
@@ -392,7 +392,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
     people().to_parquet(tmp_path / "people.parquet")
     known = study()
     file = Study(
-        known.table, known.unit, known.limit, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
+        known.table, known.unit, known.budget, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
     )
     with adyton.open(file) as asker:
         asker.preview("SELECT COUNT(*) FROM people", epsilon="0.1")
@@ -408,7 +408,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
             Study(
                 known.table,
                 known.unit,
-                Guarantee(Fraction(2), known.limit.delta),
+                Guarantee(Fraction(2), known.budget.delta),
                 "gdp",
                 file.source,
                 file.ledger,
@@ -419,7 +419,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
 def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
     known = study()
     path = Path(folder)
-    file = Study(known.table, known.unit, known.limit, "gdp", path / "people.parquet", path / "p.ledger")
+    file = Study(known.table, known.unit, known.budget, "gdp", path / "people.parquet", path / "p.ledger")
     accepted = 0
     with adyton.open(file) as asker:
         barrier.wait()
@@ -437,7 +437,7 @@ def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
 
 
 def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
-    """mu^2 = 1e-4 a query; two processes ask for 60 of them and together get what the limit allows."""
+    """mu^2 = 1e-4 a query; two processes ask for 60 of them and together get what the budget allows."""
     people().to_parquet(tmp_path / "people.parquet")
     barrier, queue = APART.Barrier(2), APART.Queue()
     workers = [APART.Process(target=_spend_all, args=(str(tmp_path), barrier, queue)) for _ in range(2)]
@@ -448,12 +448,12 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
         worker.join()
     known = study()
     file = Study(
-        known.table, known.unit, known.limit, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
+        known.table, known.unit, known.budget, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
     )
     with adyton.open(file) as asker:
         found = asker.verify()
         assert found.receipts <= accepted <= 60
-        assert found.spent == found.receipts * 10**14 <= known.filter.allowed(known.limit)
+        assert found.spent == found.receipts * 10**14 <= known.filter.allowed(known.budget)
 
 
 # Answers ------------------------------------------------------------------------------------------------

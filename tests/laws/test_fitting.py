@@ -48,8 +48,8 @@ def people() -> pd.DataFrame:
 
 def curator(accounting: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    limit = Guarantee(Fraction(epsilon), delta)
-    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), limit, accounting, **more)
+    budget = Guarantee(Fraction(epsilon), delta)
+    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), budget, accounting, **more)
     return open_kept(known, data=people(), ledger=ledger_of(known))
 
 

@@ -97,7 +97,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
     table = known.table
     age = IntegerColumn("age", 0, 120)
     plan = Validity(Fraction(9, 10), queries=1, tolerance=Fraction(9, 10))
-    pure = {"accounting": "pure", "limit": adyton.Guarantee(known.limit.epsilon, Fraction(0))}
+    pure = {"accounting": "pure", "budget": adyton.Guarantee(known.budget.epsilon, Fraction(0))}
     changes: list[Any] = [
         {"table": replace(table, name="persons")},
         {"table": replace(table, rows=51)},
@@ -107,8 +107,8 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"table": replace(table, columns=(age, CategoryColumn("region", ("a", "b"))))},
         {"unit": adyton.PrivacyUnit("add-remove")},
         {"unit": adyton.PrivacyUnit("replace-one", "who", 3), "table": replace(table, person="who")},
-        {"limit": adyton.Guarantee(Fraction(9), known.limit.delta)},
-        {"limit": adyton.Guarantee(known.limit.epsilon, Fraction(1, 10**10))},
+        {"budget": adyton.Guarantee(Fraction(9), known.budget.delta)},
+        {"budget": adyton.Guarantee(known.budget.epsilon, Fraction(1, 10**10))},
         {"accounting": "zcdp"},
         {"discovery_delta": Fraction(1, 10**10)},
         {"validity": Validity(Fraction(9, 10))},

@@ -24,10 +24,10 @@ from adyton.transports.cli.app import app
 
 PERSONS, EACH = 400, 50
 DELAY = IntegerColumn("delay", -60, 300)
-LIMIT = Guarantee(Fraction(200), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(200), Fraction(1, 10**6))
 UNIT = PrivacyUnit("add-remove", "plane", 100)
 FLIGHTS = Table("flights", (DELAY,), PERSONS, "plane", lines=PERSONS * EACH)
-STUDY = Study(FLIGHTS, UNIT, LIMIT)
+STUDY = Study(FLIGHTS, UNIT, BUDGET)
 MEAN = "SELECT AVG(delay) FROM flights"
 
 

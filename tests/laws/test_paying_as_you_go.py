@@ -74,9 +74,11 @@ def opened(
 ) -> Curator:
     declared = Validity(Fraction(95, 100), **validity)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
-    study = Study(Table("t", COLUMNS, rows), unit, limit, accounting, validity=declared, discovery_delta=keys)
+    study = Study(
+        Table("t", COLUMNS, rows), unit, budget, accounting, validity=declared, discovery_delta=keys
+    )
     return seeded(study if described else undescribed(study), sample(seed, rows), seed)
 
 

@@ -30,7 +30,7 @@ COLUMNS = (
     IntegerColumn("age", 0, 100),
     CategoryColumn("region", ("north", "south")),
 )
-LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(100), Fraction(1, 10**6))
 
 
 def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
@@ -49,9 +49,9 @@ def curator(
 ) -> Curator:
     capped = {"stability": Fraction(1, 20)} if accounting == "pure" else {}
     declared = Validity(Fraction(95, 100), **(capped | validity))
-    limit = Guarantee(LIMIT.epsilon, Fraction(0)) if accounting == "pure" else LIMIT
+    budget = Guarantee(BUDGET.epsilon, Fraction(0)) if accounting == "pure" else BUDGET
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(Table("t", COLUMNS, ROWS), unit, limit, accounting, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), unit, budget, accounting, validity=declared)
     return seeded(
         study if described else undescribed(study), sample(seed), seed
     )  # a miss has a chance of 5 %, which must not come by surprise
@@ -279,7 +279,7 @@ def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
 
 
 def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=100)
     assert isinstance(only(answer).population_interval, Absent)
@@ -404,7 +404,7 @@ def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
     assert thresholds[0] == pytest.approx(0.05, rel=1e-12)
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[-1] < thresholds[0]
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET)
     with open_kept(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
         asker.p_value_threshold("0.05")
 
@@ -434,7 +434,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> N
     made = Study(
         Table("t", (*COLUMNS, TextColumn("town")), ROWS),
         PrivacyUnit("replace-one"),
-        Guarantee(LIMIT.epsilon, keys) if accounting == "pure" else LIMIT,
+        Guarantee(BUDGET.epsilon, keys) if accounting == "pure" else BUDGET,
         accounting,
         validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if accounting == "pure" else None),
         discovery_delta=keys,
@@ -452,7 +452,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> N
 
 def test_a_confidence_near_1_is_never_shown_as_certain() -> None:
     declared = Validity(Fraction(999_999_999, 10**9))
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET, validity=declared)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
     assert "99.9999999 %" in str(answer)

@@ -68,10 +68,10 @@ def marked(size: int = SIZE) -> pd.DataFrame:
 
 def study_of(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Study:
     pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if accounting == "pure" else {}
-    limit = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
+    budget = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
     table = Table("t", (SIDE, AGE, SMALL, KEY), SIZE, unit.person)
     validity = Validity(Fraction(19, 20), reserve=SHARE, **pure)
-    return Study(table, unit, limit, accounting, validity=validity, **more)
+    return Study(table, unit, budget, accounting, validity=validity, **more)
 
 
 def opened(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Curator:

@@ -24,9 +24,9 @@ COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "sou
 
 
 def curator(**more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
+    budget = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
     table = adyton.Table("people", COLUMNS, rows=ROWS)
-    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, **more)
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), budget, **more)
     return open_kept(study, data=PEOPLE)
 
 

@@ -54,8 +54,8 @@ GARBAGE = (
 
 def study(adjacency: str) -> Study:
     table = Table("people", (IntegerColumn("age", 0, 120),), ROWS)
-    limit = Guarantee(Fraction(MOST_STREAMS * EACH), Fraction(0))
-    return Study(table, PrivacyUnit(adjacency), limit, "pure")  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(MOST_STREAMS * EACH), Fraction(0))
+    return Study(table, PrivacyUnit(adjacency), budget, "pure")  # type: ignore[arg-type]
 
 
 class Counting:
@@ -105,7 +105,7 @@ class StreamMachine(RuleBasedStateMachine):
 
     def opened(self) -> Curator:
         rule_of = self.study.rule
-        header = Header.fresh(self.study.fingerprint, "pure", rule_of.allowed(self.study.limit))
+        header = Header.fresh(self.study.fingerprint, "pure", rule_of.allowed(self.study.budget))
         ledger = SqliteLedger.open_or_create(Path(self.folder.name) / "people.ledger", header)
         return Curator(self.study, self.engine, ledger, Seeded(next(self.seeds)))
 

@@ -53,7 +53,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def header(known: Study) -> Header:
-    return Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
+    return Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.budget))
 
 
 class Watched:
@@ -110,7 +110,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
     curator, engine, ledger = asker(study(accounting, adjacency))
     stream = curator.open_stream(positives=3, epsilon="0.25", numeric=numeric)
     assert (ledger.count(), engine.charged_at_read) == (1, [])
-    named = curator.study.rule.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
+    named = curator.study.rule.allowed(Guarantee(Fraction(1, 4), curator.study.budget.delta))
     assert named * (1 - 1e-9) <= ledger.spent() <= named
     for age in (90, 80, 70):
         stream.feed(COUNT.format(age), above=NEVER)
@@ -219,11 +219,11 @@ def test_law_a_stream_beyond_the_certified_stability_is_refused_free_of_charge()
 def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
     frame = people().assign(person=np.arange(ROWS) // 3)
     table = replace(study("pure").table, person="person")
-    limit = Guarantee(Fraction(1), Fraction(0))
+    budget = Guarantee(Fraction(1), Fraction(0))
     scales = []
     for rows in (1, 3):
         unit = PrivacyUnit("add-remove", person="person", rows=rows)
-        with adyton.open(Study(table, unit, limit, "pure"), data=frame) as curator:
+        with adyton.open(Study(table, unit, budget, "pure"), data=frame) as curator:
             stream = curator.open_stream(positives=1, epsilon=1)
             machine = machine_of(curator.receipts()[0])
             assert machine.sensitivity == rows

@@ -89,8 +89,8 @@ TABLE = adyton.Table(
 
 
 def curator(adjacency: Any = "replace-one", accounting: Any = "gdp", **more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-6)
-    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), limit, accounting=accounting, **more)
+    budget = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-6)
+    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), budget, accounting=accounting, **more)
     return open_kept(study, data=people())
 
 
@@ -386,8 +386,8 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     bounds, each wrong with 1e-7 at most.  With hardly any noise the same judge says no.
     """
     table = adyton.Table("t", (CategoryColumn("a", ("x", "y")), BooleanColumn("b")))
-    unit, limit = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
-    study = adyton.Study(table, unit, limit, accounting="pure")
+    unit, budget = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
+    study = adyton.Study(table, unit, budget, accounting="pure")
     plan = plan_synthesis(study, ["a", "b"], price_of(epsilon="0.5"), study.allowed)
     machine = replace(plan.machine, candidates=((0, 1),), first=(), each=plan.machine.units // 2)
     without = np.array([[0, 30, 0], [0, 0, 0], [0, 0, 0]])
@@ -438,9 +438,9 @@ def test_replayed_on_a_neighbors_nothing_but_noisy_numbers_differs(adjacency: An
     """The same random words on two neighboring tables: charge, what is read and in which order are alike, and the
     histogram moves by one unit.
     """
-    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-9)
+    budget = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-9)
     own = replace(TABLE, rows=200 if adjacency == "replace-one" else None)
-    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), limit, accounting=accounting)
+    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), budget, accounting=accounting)
     here = people(200)
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]

@@ -110,9 +110,9 @@ COLUMNS = (
 
 
 def curator(**more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(more.pop("epsilon", 10), more.pop("delta", Fraction(1, 10**6)))
+    budget = adyton.Guarantee(more.pop("epsilon", 10), more.pop("delta", Fraction(1, 10**6)))
     study = adyton.Study(
-        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace-one"), limit, **more
+        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace-one"), budget, **more
     )
     return open_kept(study, data=PEOPLE)
 
@@ -233,7 +233,7 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
         with pytest.raises(LedgerCorrupt):
             receipt_from(changed, 0)
     with pytest.raises(LedgerCorrupt):
-        header_from({**told["header"], "limit": "99"}, told["accounting"])
+        header_from({**told["header"], "budget": "99"}, told["accounting"])
 
 
 @pytest.mark.parametrize("units", [0, 1, -1, 10**18, 123456789 * 10**11, -(10**30) - 7])

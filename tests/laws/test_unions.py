@@ -56,8 +56,8 @@ def rows(seed: int, number: int = 120) -> pd.DataFrame:
 
 
 def curator(data: pd.DataFrame, epsilon: int = 400, **more: Any) -> Curator:
-    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
-    return open_kept(Study(PEOPLE, PrivacyUnit("replace-one"), limit, **more), data=data)
+    budget = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
+    return open_kept(Study(PEOPLE, PrivacyUnit("replace-one"), budget, **more), data=data)
 
 
 UNIONS = [

@@ -421,8 +421,8 @@ def test_law_weights_that_make_no_sense_are_refused_free_of_charge(wrong: dict[s
 
 
 def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> None:
-    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    persons = replace(study("gdp", "add-remove"), table=replace(TABLE, rows=None), limit=limit)
+    budget = Guarantee(Fraction(1), Fraction(1, 10**9))
+    persons = replace(study("gdp", "add-remove"), table=replace(TABLE, rows=None), budget=budget)
     with adyton.open(persons, data=people()) as curator:
         with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
             opened(curator)

@@ -94,7 +94,7 @@ def test_the_walk_of_the_readme() -> None:
     assert of(run("budget", "people.toml", "--json")) == {
         "spent": answer["spent"],
         "left": answer["left"],
-        "limit": {"epsilon": 1.0, "delta": 1e-9},
+        "guarantee": {"epsilon": 1.0, "delta": 1e-9},
         "queries": 1,
         "more": answer["more"],
         "odometer": of(run("budget", "people.toml", "--json"))["odometer"],
@@ -123,7 +123,7 @@ def test_the_json_contract_of_ask() -> None:
         "spent",
         "left",
         "more",
-        "limit",
+        "budget",
         "receipt",
         "certificate",
         "known",
@@ -151,7 +151,7 @@ def test_the_json_contract_of_ask() -> None:
     assert answer["spent"] == answer["cost"]
     assert answer["spent"]["share"] + answer["left"]["share"] == pytest.approx(1)
     assert answer["more"] == int(answer["left"]["share"] / answer["cost"]["share"])
-    assert answer["limit"] == {"epsilon": 1.0, "delta": 1e-9}
+    assert answer["budget"] == {"epsilon": 1.0, "delta": 1e-9}
     assert set(answer["receipt"]) == {"number", "digest", "previous"}
     assert answer["receipt"]["number"] == 1
     assert "GDP-FILTER" in answer["certificate"]["theorems"]

@@ -85,7 +85,7 @@ def test_two_studies_share_a_book_from_creation_to_refusal() -> None:
     plain = run("verify", "kinds.toml")
     assert "The book clinic.ledger is intact, and every receipt of this study is in it." in plain.stdout
     seen = run("book", "show", "clinic.ledger", "--verbose")
-    for words in ("Book clinic.ledger", "all studies", "left of the limit", "gdp"):
+    for words in ("Book clinic.ledger", "all studies", "left of the budget", "gdp"):
         assert words in seen.stdout
 
 

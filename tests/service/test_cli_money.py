@@ -1,4 +1,4 @@
-"""Money on the command line: shares of the limit, the promise, the price that fits, and which accounting to draft."""
+"""Money on the command line: shares of the budget, the promise, the price that fits, and which accounting to draft."""
 
 from __future__ import annotations
 

@@ -125,10 +125,10 @@ def test_a_query_is_answered_as_in_process(ana: RemoteStudy, folder: Path) -> No
         again = curator.ask(GROUPS, within=50)
     assert again.repeated
     assert [(row.keys, row.values) for row in again] == [(row.keys, row.values) for row in answer]
-    assert (again.receipt, again.certificate, again.limit) == (
+    assert (again.receipt, again.certificate, again.budget) == (
         answer.receipt,
         answer.certificate,
-        answer.limit,
+        answer.budget,
     )
     assert list(answer.to_pandas().columns) == list(again.to_pandas().columns)
     assert "Cost" in str(answer)
@@ -196,8 +196,8 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
     assert own is not None
     assert own.spent == answer.cost.units
     assert f"spent by {own.by}" in str(ana.budget())
-    parted = replace(own, limit=2 * own.spent)
-    assert "; its part is " in str(replace(ana.budget(), own=parted))
+    parted = replace(own, budget_share=2 * own.spent)
+    assert "; its share is " in str(replace(ana.budget(), own=parted))
     (mine,) = ana.receipts()
     assert (mine.number, mine.order.by) == (answer.receipt.number, own.by)
     found = ana.verify()
@@ -421,7 +421,7 @@ def test_a_changed_receipt_is_found_here(line: BrokenLine, folder: Path) -> None
             other("links", "spent", "0.1"), other("links", "amount", "0.000000000000000001"), other("links", "sealed", "0" * 64),
             other("links", "previous", "0" * 64), other("links", "digest", "0" * 64), other("links", "number", 10**6, 0),
             other("receipts", "query", "SELECT 1"), other("receipts", "spent_by", "0.1"), other("receipts", "by", "ben"),
-            other("header", "limit", "5"), other("header", "salt", "x"),
+            other("header", "budget", "5"), other("header", "salt", "x"),
             lambda told: {**told, "links": told["links"][:-1]}, lambda told: {**told, "links": told["links"][1:]},
             lambda told: {**told, "links": told["links"][:-1], "receipts": told["receipts"][:-1]},
         ]  # fmt: skip

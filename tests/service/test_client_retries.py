@@ -37,7 +37,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def study(running: Server, line: BrokenLine, name: str, **manner: Any) -> RemoteStudy:
-    """For somebody with a part of the limit, so that shares are of that part."""
+    """For somebody with a budget share, so that shares are of that part."""
     tokens = Tokens(running.log.with_suffix(".toml"))
     token, _ = tokens.make(Identity(name, Role.ANALYST, adyton.kernel.exact.rational("0.1", "share")))
     tokens.close()

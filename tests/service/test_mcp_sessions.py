@@ -82,7 +82,7 @@ def test_so_much_a_session(files: list[Path]) -> None:
                 == limit // 100 - doors.spent()
             )
 
-    with_doors(files, work, capped(limit_share="0.01"))
+    with_doors(files, work, capped(budget_share="0.01"))
 
 
 def test_scores_of_a_session(files: list[Path]) -> None:
@@ -106,7 +106,7 @@ def house(tmp_path: Path) -> Any:
 
 def test_a_retry_by_share_is_one_charge(house: Served) -> None:
     """What is left has changed by then, for all and for the name.  Mutant: the share is taken of what is left now."""
-    ana, bot = house.made("ana", limit_share="0.5"), house.made("bot", "agent", price_share="0.01")
+    ana, bot = house.made("ana", budget_share="0.5"), house.made("bot", "agent", price_share="0.01")
     for number, headers in enumerate((ana, bot)):
         asked = COUNT.replace("3", str(8 + number))
         first = house.ask(headers, asked, share=0.5, request="one").json()

@@ -273,7 +273,7 @@ def test_a_choice_beyond_a_part_charges_nothing(connected: Any, folder: Path) ->
 
     with Holdout.open(folder / "parts.toml") as local:
         scores = local.budget().scores + (local.budget().scores_left or 0)
-    part = connected("parts", "pat", limit_share=Fraction(3, scores))
+    part = connected("parts", "pat", budget_share=Fraction(3, scores))
     two = {"a": guesses(31), "b": guesses(32)}
     before = part.budget().scores
     with pytest.raises(adyton.ScoresRefused, match="3 are left to pat") as refused:
@@ -283,7 +283,7 @@ def test_a_choice_beyond_a_part_charges_nothing(connected: Any, folder: Path) ->
     assert part.best_of(two, scores=3).cost == 3
     assert part.best_of(two, scores=3).repeated
     bot = connected(
-        "parts", "bot", "agent", limit_share=Fraction(1, 2), price_share=Fraction(1, 2), rate=1000
+        "parts", "bot", "agent", budget_share=Fraction(1, 2), price_share=Fraction(1, 2), rate=1000
     )
     before = bot.budget().scores
     with pytest.raises(adyton.ScoresRefused, match="2 are left to bot"):  # of its session
@@ -296,7 +296,7 @@ def test_the_end_is_for_owners_who_have_all_of_it(connected: Any, folder: Path) 
     """Mutant: an owner with a part waits for ever, because the refusal looks like somebody who was first."""
     from fractions import Fraction
 
-    part = connected("ending", "half", "owner", limit_share=Fraction(1, 2))
+    part = connected("ending", "half", "owner", budget_share=Fraction(1, 2))
     with pytest.raises(adyton.ScoresRefused, match="half has only a part"):
         part.close_with(guesses(1))
     owner, ann = connected("ending", "boss", "owner"), connected("ending", "ann")
@@ -338,7 +338,7 @@ def test_a_server_that_lies_about_the_chain_is_found_out(
             told["receipts"][-1]["query"] = "SCORE somebody else's"
 
         def limit(told: dict[str, Any]) -> None:
-            told["header"]["limit"] = "0"
+            told["header"]["budget"] = "0"
 
         def first(told: dict[str, Any]) -> None:
             told["header"]["digest"] = "0" * 64
@@ -387,7 +387,7 @@ def test_nothing_that_would_confirm_a_guess_of_the_labels_is_sent(
             assert fingerprint not in told.text
             assert salt not in told.text
         told = httpx2.get(f"{running.url}/v1/holdouts/test/receipts", headers=headers).json()
-        assert set(told["header"]) == {"limit", "digest"}
+        assert set(told["header"]) == {"budget", "digest"}
 
 
 def test_what_others_sent_is_not_told(connected: Any, running: Server, folder: Path) -> None:

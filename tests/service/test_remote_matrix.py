@@ -156,7 +156,7 @@ def over_standard_input(house: OpenHouse, folder: Path) -> Door:
 
     @contextlib.asynccontextmanager
     async def agent() -> AsyncIterator[Client]:
-        words = (str(study), "--price-share", "1", "--limit-share", "1")
+        words = (str(study), "--price-share", "1", "--budget-share", "1")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("HELD_ENGINE", str(folder))
             async with agent_beside(folder / "errors.txt", *words, program=[HELD]) as made:

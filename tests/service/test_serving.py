@@ -275,7 +275,7 @@ class Names(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["ana", "ben"]), share=st.sampled_from([None, "0.02", "0.5"]))
     def make(self, name: str, share: str | None) -> None:
         own = f"{name} {self.turn}"
-        self.tokens[name] = (self.house.made(own, limit_share=share), 1.0 if share is None else float(share))
+        self.tokens[name] = (self.house.made(own, budget_share=share), 1.0 if share is None else float(share))
 
     @rule(name=st.sampled_from(["ana", "ben"]))
     def revoke(self, name: str) -> None:

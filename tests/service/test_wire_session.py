@@ -225,7 +225,7 @@ def test_explain_is_the_preview_and_free(house: Wired, token: str) -> None:
 
 def test_free_tables_say_what_http_says(house: Wired) -> None:
     """Mutant: receipts of others are listed."""
-    ana, ben = house.token("ana", limit_share="0.5"), house.token("ben")
+    ana, ben = house.token("ana", budget_share="0.5"), house.token("ben")
     with house.connect(ben, within="95") as connection:
         connection.execute("SELECT COUNT(*) FROM people WHERE income > 55")
     with house.connect(ana, within="95") as connection:
@@ -290,7 +290,7 @@ def test_a_share_again_is_the_stored_answer_on_every_surface_and_for_everybody(
 ) -> None:
     """Mutant: a share is of what is left now, whatever it was of when the same was charged."""
     text = "SELECT region, COUNT(*) AS n FROM people WHERE income > 4321 GROUP BY region"
-    ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", limit_share="0.5")))
+    ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", budget_share="0.5")))
     first = house.ask(ana, text, share="0.01").json()
     house.ask(ana, text.replace("4321", "4322"), share="0.01")
     for who in (ana, ben):

@@ -46,8 +46,8 @@ COUNT = "SELECT COUNT(*) FROM {} WHERE f"
 def test_theorem_BOOK_losses_of_one_person_add_up_over_data_sets(tmp_path: Path) -> None:
     """Pure, where the loss can be written down: one person is in both tables, and both answers are seen.
 
-    The worst pair of outputs tells the person by the sum of both losses, which is more than the limit of
-    either study; the book has charged exactly that, and refuses what would go beyond its own limit.
+    The worst pair of outputs tells the person by the sum of both losses, which is more than the budget of
+    either study; the book has charged exactly that, and refuses what would go beyond its own budget.
     """
     book = book_of(tmp_path / "b.ledger", epsilon=1, delta=0, accounting="pure")
     losses = []
@@ -58,7 +58,7 @@ def test_theorem_BOOK_losses_of_one_person_add_up_over_data_sets(tmp_path: Path)
             ((_, noise, scale),) = json.loads(curator.receipts()[0].order.detail)
             assert noise == "two-sided geometric"
             losses.append(math.log(_odds(float(scale), 40) / _odds(float(scale), 41)))
-            too_much = {"one": ("0.36", "of the limit, and"), "two": ("0.2", r"of the book b\.ledger")}
+            too_much = {"one": ("0.36", "of the budget, and"), "two": ("0.2", r"of the book b\.ledger")}
             epsilon, said = too_much[name]
             with pytest.raises(PrivacyRefused, match=said):
                 curator.ask(f"SELECT COUNT(*) FROM {name} WHERE NOT f", epsilon=epsilon)

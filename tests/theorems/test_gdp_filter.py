@@ -158,16 +158,16 @@ def test_theorem_GDP_FILTER_thousand_gaussians() -> None:
 
 def test_theorem_GDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
     """10,000 analysts whose next price depends on the last answer; integers above, exact rationals below."""
-    random, limit = Random(17), GDP.allowed(Guarantee(Fraction(1), MILLIONTH))
+    random, budget = Random(17), GDP.allowed(Guarantee(Fraction(1), MILLIONTH))
     for _ in range(10_000):
         spent, true, answer = 0, Fraction(0), 0.0
         for _ in range(6):
             price = Fraction(random.randrange(1, 10**9), random.choice([10**10, 7 * 10**10, 10**11]))
             price = price * 3 if answer > 0 else price
             amount = GDP.amount(GaussianCost(price))
-            if spent + amount <= limit:
+            if spent + amount <= budget:
                 spent, true, answer = spent + amount, true + price, random.gauss(0, 1)
-        assert true * UNITS_PER_ONE <= spent <= limit
+        assert true * UNITS_PER_ONE <= spent <= budget
 
 
 def test_theorem_GDP_FILTER_refuses_what_it_cannot_price() -> None:

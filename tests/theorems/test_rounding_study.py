@@ -52,8 +52,8 @@ LEFT = float(1 - FOR_DESCRIBED - FOR_THEIR_NOISE)  # of the failure, for what is
 def study(rows: int, grid: str | Fraction | None = "0.02", confidence: str = "0.95", **more: Any) -> Study:
     unit = more.pop("unit", PrivacyUnit("replace-one"))
     validity = Validity(confidence, method="rounding", grid=grid, **more)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    return Study(Table("people", (AGE, SMOKER), rows, unit.person), unit, limit, "gdp", validity=validity)
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    return Study(Table("people", (AGE, SMOKER), rows, unit.person), unit, budget, "gdp", validity=validity)
 
 
 def asked(known: Study, sql: str = COUNT, **price: Any) -> tuple[NoisyReading, int]:

@@ -39,7 +39,7 @@ from kept_rows import open_kept
 from populations import seeded
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 ASKED = (
     "SELECT COUNT(*) FROM people",
@@ -61,8 +61,8 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
 def study(unit: PrivacyUnit, rows: int | None, queries: int, accounting: str = "gdp", **more: Any) -> Study:
     table = Table("people", (AGE, SMOKER), rows, unit.person)
     validity = Validity(Fraction(19, 20), queries=queries, method="split", **more)
-    limit = LIMIT if accounting != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
-    return Study(table, unit, limit, accounting, validity=validity)
+    budget = BUDGET if accounting != "pure" else Guarantee(BUDGET.epsilon, Fraction(0))
+    return Study(table, unit, budget, accounting, validity=validity)
 
 
 class Watched:
@@ -261,8 +261,8 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
         "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
     )
     validity = Validity(1 - Fraction(1, 10**6), queries=COINS + 2, method="split")
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    with seeded(Study(table, unit, limit, validity=validity), frame, seed) as curator:
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    with seeded(Study(table, unit, budget, validity=validity), frame, seed) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
         held, leaning = [], []
         for i in range(COINS):

@@ -72,8 +72,8 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 
 def study(adjacency: str, accounting: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    limit = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), limit, accounting)  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(epsilon), delta)
+    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), budget, accounting)  # type: ignore[arg-type]
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:

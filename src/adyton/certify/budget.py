@@ -22,7 +22,7 @@ class BookShare:
     """What all studies of a book have spent, of what; ``rows`` is what the book says of their rows."""
 
     name: str
-    limit: Promise
+    guarantee: Promise
     spent: Amount
     left: Amount
     charges: int
@@ -31,7 +31,7 @@ class BookShare:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
             "charges": self.charges,
@@ -40,13 +40,13 @@ class BookShare:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> BookShare:
-        limit, spent = Promise.from_json(told["limit"]), Amount.from_json(told["spent"])
+        guarantee, spent = Promise.from_json(told["guarantee"]), Amount.from_json(told["spent"])
         left = Amount.from_json(told["left"], is_left=True)
-        return cls(told["name"], limit, spent, left, told["charges"], told["rows"])
+        return cls(told["name"], guarantee, spent, left, told["charges"], told["rows"])
 
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
-            (f"book {self.name}, for all studies", str(self.limit)),
+            (f"book {self.name}, for all studies", str(self.guarantee)),
             ("spent of the book, by all studies", self.spent.shown(verbose)),
             ("left of the book", self.left.shown(verbose)),
         ]
@@ -54,26 +54,27 @@ class BookShare:
 
 @dataclass(frozen=True, slots=True)
 class NamedPart:
-    """What one name has spent, of the limit that it has of its own, in units; None: none of its own."""
+    """What one name has spent, of its share of the budget, in units; None: it has no share of its own."""
 
     by: str
     spent: int
-    limit: int | None
+    budget_share: int | None
 
     @property
     def left(self) -> int | None:
-        return None if self.limit is None else max(0, self.limit - self.spent)
+        return None if self.budget_share is None else max(0, self.budget_share - self.spent)
 
     def to_json(self) -> dict[str, Any]:
-        spent, limit, left = (
-            None if units is None else decimal_text(units) for units in (self.spent, self.limit, self.left)
+        spent, share, left = (
+            None if units is None else decimal_text(units)
+            for units in (self.spent, self.budget_share, self.left)
         )
-        return {"spent": spent, "limit": limit, "left": left}
+        return {"spent": spent, "budget_share": share, "left": left}
 
     @classmethod
     def from_json(cls, by: str, told: Mapping[str, Any]) -> NamedPart:
-        limit = told["limit"]
-        return cls(by, decimal_units(told["spent"]), None if limit is None else decimal_units(limit))
+        share = told["budget_share"]
+        return cls(by, decimal_units(told["spent"]), None if share is None else decimal_units(share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Budget(Shown):
 
     spent: Amount
     left: Amount
-    limit: Promise
+    guarantee: Promise
     queries: int
     more: int | None
     odometer: Odometer
@@ -116,7 +117,7 @@ class Budget(Shown):
         shown: dict[str, Any] = {
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "queries": self.queries,
             "more": self.more,
             "odometer": self.odometer.to_json(),
@@ -147,7 +148,7 @@ class Budget(Shown):
         return cls(
             spent=Amount.from_json(told["spent"]),
             left=Amount.from_json(told["left"], is_left=True),
-            limit=Promise.from_json(told["limit"]),
+            guarantee=Promise.from_json(told["guarantee"]),
             queries=told["queries"],
             more=told["more"],
             odometer=Odometer.from_json(told["odometer"]),
@@ -164,10 +165,10 @@ class Budget(Shown):
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
         """The budget as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
-            ("the promise, whatever is asked", str(self.limit)),
+            ("the promise, whatever is asked", str(self.guarantee)),
             ("queries charged", f"{self.queries:,}"),
-            ("spent of the limit", self.spent.shown(verbose)),
-            ("left of the limit", self.left.shown(verbose)),
+            ("spent of the budget", self.spent.shown(verbose)),
+            ("left of the budget", self.left.shown(verbose)),
         ]
         rows += self.book.lines(verbose) if self.book is not None else []
         rows += self._lines_of_names(verbose)
@@ -194,8 +195,8 @@ class Budget(Shown):
 
 
 def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
-    """Both as shares of the limit of the study."""
-    spent = Amount(whole.accounting, part.spent, whole.limit).shown(verbose)
-    if part.limit is None:
+    """Both as shares of the budget of the study."""
+    spent = Amount(whole.accounting, part.spent, whole.of).shown(verbose)
+    if part.budget_share is None:
         return spent
-    return f"{spent}; its part is {Amount(whole.accounting, part.limit, whole.limit).shown(verbose)}"
+    return f"{spent}; its share is {Amount(whole.accounting, part.budget_share, whole.of).shown(verbose)}"

@@ -184,7 +184,7 @@ class RemoteStudy(_RemoteStudy, Shown):
         return RemoteMock(self._line, self.name, self.facts)
 
     def budget(self) -> Budget:
-        """What has been spent, and what is left, in all and of one's own part."""
+        """What has been spent, and what is left, in all and of one's own share."""
         return self._line.get(self._path("budget"), Budget.from_json)
 
     def p_value_threshold(self, alpha: Number) -> float:
@@ -218,10 +218,10 @@ class RemoteStudy(_RemoteStudy, Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """Where it is, and its promise."""
-        limit, tables = self.facts["limit"], self._tables
+        budget, tables = self.facts["budget"], self._tables
         rows = [
             ("server", self._line.url),
-            ("the promise, whatever is asked", f"epsilon {limit['epsilon']:g}, delta {limit['delta']:g}"),
+            ("the promise, whatever is asked", f"epsilon {budget['epsilon']:g}, delta {budget['delta']:g}"),
             *((f"table {one.name}", ", ".join(column.name for column in one.columns)) for one in tables),
         ]
         return Sheet(f"Study {self.name}", ("", ""), tuple(rows), left_aligned=2)

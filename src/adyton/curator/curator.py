@@ -262,9 +262,9 @@ class Curator(PaidOnce, Shown):
         return f"<Curator of the study of {self.study.table.name!r}>"
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """The study, and how much of its limit is spent.  Nothing is read."""
+        """The study, and how much of its budget is spent.  Nothing is read."""
         totals = self._ledger.totals()
-        spent = f"{self._purse.amount(totals.spent)} of the limit"
+        spent = f"{self._purse.amount(totals.spent)} of the budget"
         used = (("spent", spent), ("charges", f"{totals.receipts:,}"))
         plain = self.study.sheet(verbose=verbose)
         return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)

@@ -75,12 +75,12 @@ _ROUNDED = 10**9  # by a part of so many a charge may be above the share that wa
 
 
 class Account(TypedDict):
-    """What is said of the limit beside any charge."""
+    """What is said of the budget beside any charge."""
 
     cost: Amount
     spent: Amount
     left: Amount
-    limit: Promise
+    budget: Promise
 
 
 class ChargeFacts(Account):
@@ -97,16 +97,16 @@ class Purse:
         self.study, self._ledger, self._population = study, ledger, population
 
     @cached_property
-    def limit(self) -> Promise:
+    def guarantee(self) -> Promise:
         """The promise: fixed when the study was made, whatever is asked."""
-        return Promise(printed_up(self.study.limit.epsilon), printed_up(self.study.limit.delta))
+        return Promise(printed_up(self.study.budget.epsilon), printed_up(self.study.budget.delta))
 
     def amount(self, units: int) -> Amount:
         return Amount(self.study.accounting, units, self._ledger.header.limit)
 
     def left(self, spent: int) -> Amount:
-        limit = self._ledger.header.limit
-        return Amount(self.study.accounting, limit - spent, limit, is_left=True)
+        budget = self._ledger.header.limit
+        return Amount(self.study.accounting, budget - spent, budget, is_left=True)
 
     def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""
@@ -212,7 +212,7 @@ class Purse:
             "cost": self.amount(amount),
             "spent": self.amount(spent),
             "left": self.left(spent),
-            "limit": self.limit,
+            "budget": self.guarantee,
         }
 
     def paid(self, receipt: Receipt, *, repeated: bool) -> ChargeFacts:
@@ -241,7 +241,7 @@ class Purse:
         return Budget(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
-            limit=self.limit,
+            guarantee=self.guarantee,
             queries=totals.receipts,
             more=self.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, totals.spent),
@@ -296,7 +296,7 @@ def plan_as_charged(
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is free: of the limit, and of stability and queries where charges beyond them are refused."""
+    """What is free: of the budget, and of stability and queries where charges beyond them are refused."""
 
     left: int
     radius: int | None = None
@@ -343,8 +343,9 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUERIES:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    of = f" of the book {facts['book']}" if "book" in facts else f" of {facts['by']}" if "by" in facts else ""
-    used, whole = "cost", f"the limit{of}"
+    whose = f" share of {facts['by']}" if "by" in facts else ""
+    whose = f" of the book {facts['book']}" if "book" in facts else whose
+    used, whole = "cost", f"the budget{whose}"
     if isinstance(refusal, ValidityRefused):
         used, whole = "use", "the stability for which population intervals are certified"
     said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"

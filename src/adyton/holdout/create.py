@@ -145,7 +145,7 @@ def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:
     return Aim(within, scores, unit)
 
 
-def limit_of(plan: Plan) -> int:
+def budget_of(plan: Plan) -> int:
     """What may ever be charged: every score, or the one price of a staged method."""
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
@@ -165,7 +165,7 @@ def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array 
                 write_new(files[what], paper.getvalue(), 0o600)
                 made.append(files[what])
         fingerprint = facts.fingerprint(arrays["labels"], arrays["features"])
-        header = Header.fresh(fingerprint, plan.accounting, limit_of(plan))
+        header = Header.fresh(fingerprint, plan.accounting, budget_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)

@@ -22,10 +22,10 @@ from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_
 from adyton.holdout.create import (
     Items,
     aim_of,
+    budget_of,
     checked_folder,
     file_named,
     given_items,
-    limit_of,
     make_files,
     range_of,
 )
@@ -159,7 +159,7 @@ class Holdout(Shown):
         ledger = SqliteLedger(ledger_path(path))
         try:
             made = facts.fingerprint(labels, read_features(path, facts))
-            if ledger.header.study != made or ledger.header.limit != limit_of(plan):
+            if ledger.header.study != made or ledger.header.limit != budget_of(plan):
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
             return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:

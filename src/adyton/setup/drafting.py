@@ -57,11 +57,11 @@ class DraftOptions:
 
     def decided(self) -> DraftOptions:
         """With a filter: the one that is named, or the better one for that many queries."""
-        limit = _guarantee(self)
-        if self.queries is None or not limit.delta:
-            return replace(self, accounting=self.accounting or ("gdp" if limit.delta else "pure"))
+        budget = _guarantee(self)
+        if self.queries is None or not budget.delta:
+            return replace(self, accounting=self.accounting or ("gdp" if budget.delta else "pure"))
         unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
-        choice = choose_accounting(limit, unit, self.queries)
+        choice = choose_accounting(budget, unit, self.queries)
         better = replace(self, accounting=self.accounting or choice.name, why=str(choice))
         return replace(better, delta="0") if better.accounting == "pure" else better  # it needs none
 
@@ -188,7 +188,7 @@ def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
 
 
 def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
-    limit = _guarantee(wishes)
+    budget = _guarantee(wishes)
     lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
     if wishes.person is None:
         lines.append('unit = "row"  # or "person", with person = the column that identifies one')
@@ -200,12 +200,12 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
         ]
     lines += [
         f'adjacency = "{wishes.adjacency}"  # "replace-one": size public; "add-remove": size private',
-        f"epsilon = {fraction_text(limit.epsilon)}",
-        f"delta = {_delta(limit.delta)}",
+        f"epsilon = {fraction_text(budget.epsilon)}",
+        f"delta = {_delta(budget.delta)}",
         f'accounting = "{wishes.accounting}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
-    if finds_keys and limit.delta:
-        part = f"# discovery_delta = {_delta(limit.delta / 10)}"
+    if finds_keys and budget.delta:
+        part = f"# discovery_delta = {_delta(budget.delta / 10)}"
         lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"
 

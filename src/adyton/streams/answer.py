@@ -232,7 +232,7 @@ class StreamBudget(Shown):
             ("queries so far", str(self.feeds)),
             ("halted", "yes" if self.halted else "no"),
             *([("closed", "yes")] if self.closed else []),
-            ("cost, of the limit", str(self.cost)),
+            ("cost, of the budget", str(self.cost)),
         )
         notes = (
             self.state,
@@ -263,6 +263,6 @@ class StreamList(Shown):
             )
             for one in self.streams
         )
-        headers = ("number", "of", "state", "positives", "queries", "cost, of the limit")
+        headers = ("number", "of", "state", "positives", "queries", "cost, of the budget")
         notes = () if rows else ("No stream was opened yet: adyton stream open.",)
         return Sheet("Streams", headers, rows, notes, left_aligned=3, newest=True)

@@ -36,9 +36,9 @@ def facts_of(study: Study) -> Sheet:
 
 def _promises(study: Study) -> Facts:
     unit, validity = study.unit, study.validity
-    promise = Promise(printed_up(study.limit.epsilon), printed_up(study.limit.delta))
+    promise = Promise(printed_up(study.budget.epsilon), printed_up(study.budget.delta))
     yield "protected", "one row" if unit.person is None else f"one person ({unit.person})"
-    yield "limit", f"{promise}, for all answers together"
+    yield "budget", f"{promise}, for all answers together"
     if study.book is not None:
         yield "book", f"{study.book.name}: what other studies of the same persons spend counts too"
     at_once = (

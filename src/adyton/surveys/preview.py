@@ -74,9 +74,9 @@ def preview_of(survey: Survey, people: int, confidence: Number = "0.95") -> Surv
     failure = failure_of(confidence) / sum(map(claims, survey.questions))
     pairs = zip(survey.questions, survey.randomizers, strict=True)
     expected = tuple(_expected(question, noise, people, failure) for question, noise in pairs)
-    limit = survey.limit
+    budget = survey.budget
     confident = float(rational(confidence, "confidence"))
-    return SurveyPreview(float(limit.epsilon), float(limit.delta), people, confident, expected)
+    return SurveyPreview(float(budget.epsilon), float(budget.delta), people, confident, expected)
 
 
 def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure: Fraction) -> ExpectedWidths:

@@ -105,7 +105,7 @@ def trial_of(
 
 
 def claim_of(study: Study, amount: int) -> Promise:
-    return Promise(study.epsilon_of(amount), float(study.limit.delta))
+    return Promise(study.epsilon_of(amount), float(study.budget.delta))
 
 
 def mu_of(study: Study, amount: int) -> float | None:

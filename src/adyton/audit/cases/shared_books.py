@@ -56,8 +56,8 @@ def _trial(name: str, sharing: _Sharing, accounting: str, target: AuditTarget) -
     own = study_of(case, sharing.adjacency, accounting, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.adjacency, Path(folder))
-        limit = Guarantee(target.epsilon, own.limit.delta)
-        opened = partial(_in_its_book, target, {table: _book(table, own, limit) for table in tables})
+        budget = Guarantee(target.epsilon, own.budget.delta)
+        opened = partial(_in_its_book, target, {table: _book(table, own, budget) for table in tables})
         runs = [
             run_both(_named(own, table), tables, asked, target.bits, opened, {"share": share})
             for table, asked, share in zip(_TABLES, sharing.asked, _SHARES, strict=True)
@@ -72,12 +72,12 @@ def _named(study: Study, name: str) -> Study:
     return replace(study, table=replace(study.table, name=name), book=Path())
 
 
-def _book(table: Path, study: Study, limit: Guarantee) -> Path:
+def _book(table: Path, study: Study, budget: Guarantee) -> Path:
     """For all studies of these units, as small as what is claimed."""
     Book.create(
         _beside(table),
-        epsilon=limit.epsilon,
-        delta=limit.delta,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
         accounting=study.accounting,
         unit=study.unit.word,
         adjacency=study.unit.adjacency,

@@ -38,10 +38,10 @@ def _pure_responses(target: AuditTarget) -> Iterator[Trial]:
 
 def _responses(target: AuditTarget) -> Iterator[Trial]:
     """Randomized response that uses its delta."""
-    limit = Guarantee(target.epsilon, _needed(target))
+    budget = Guarantee(target.epsilon, _needed(target))
     for categories in (2, 5):
-        mechanism = RandomizedResponse.for_guarantee(limit, categories)
-        yield _response("randomized-response-with-delta", mechanism, categories, _claim(limit), target.bits)
+        mechanism = RandomizedResponse.for_guarantee(budget, categories)
+        yield _response("randomized-response-with-delta", mechanism, categories, _claim(budget), target.bits)
 
 
 def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: Promise, bits: Bits) -> Trial:
@@ -52,16 +52,16 @@ def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: 
 
 
 def _surveys(target: AuditTarget) -> Iterator[Trial]:
-    limit = Guarantee(target.epsilon, _needed(target))
+    budget = Guarantee(target.epsilon, _needed(target))
     for name, questions in _SURVEYS.items():
-        survey = Survey("audited", questions, limit)
+        survey = Survey("audited", questions, budget)
         yield Trial(
             "survey",
             name,
             "replace-one",
             _asking(survey, target.bits),
             _pair(survey),
-            _claim(limit),
+            _claim(budget),
             slow=True,
         )
 
@@ -92,8 +92,8 @@ def _needed(target: AuditTarget) -> Any:
     return target.delta
 
 
-def _claim(limit: Guarantee) -> Promise:
-    return Promise(float_up(limit.epsilon), float_up(limit.delta))
+def _claim(budget: Guarantee) -> Promise:
+    return Promise(float_up(budget.epsilon), float_up(budget.delta))
 
 
 ENTRIES = (

@@ -32,7 +32,7 @@ def answer_facts(told: Told) -> dict[str, Any]:
         "cost": Amount.from_json(told["cost"]),
         "spent": Amount.from_json(told["spent"]),
         "left": Amount.from_json(told["left"], is_left=True),
-        "limit": Promise.from_json(told["limit"]),
+        "budget": Promise.from_json(told["budget"]),
         "more": told["more"],
         "receipt": Proof.from_json(paid) if paid else _NO_RECEIPT,
         "certificate": Certificate.from_json(told["certificate"]),

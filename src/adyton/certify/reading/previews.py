@@ -27,7 +27,7 @@ def preview_from(told: Told) -> Preview:
         spent=Amount.from_json(told["spent"]),
         spent_after=Amount.from_json(told["spent_after"]) if told["spent_after"] else None,
         left=Amount.from_json(told["left"], is_left=True),
-        limit=Promise.from_json(told["limit"]),
+        budget=Promise.from_json(told["budget"]),
         more=told["more"],
         steps=tuple(map(_step, told["mechanisms"])),
         certificate=Certificate.from_json(told["certificate"]),

@@ -230,12 +230,12 @@ class Book(Shown):
 
     def share(self) -> BookShare:
         """What all studies together have spent, and what is left."""
-        totals, limit, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
+        totals, budget, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
         return BookShare(
             name=self.name,
-            limit=Promise(printed_up(facts.limit.epsilon), printed_up(facts.limit.delta)),
-            spent=Amount(facts.accounting, totals.spent, limit),
-            left=Amount(facts.accounting, limit - totals.spent, limit, is_left=True),
+            guarantee=Promise(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
+            spent=Amount(facts.accounting, totals.spent, budget),
+            left=Amount(facts.accounting, budget - totals.spent, budget, is_left=True),
             charges=totals.receipts,
             rows=facts.rows,
         )
@@ -289,7 +289,7 @@ class Book(Shown):
         return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
     def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
-        said = refusal.message.replace("of the limit", f"of the limit of the book {self.name}", 1)
+        said = refusal.message.replace("of the limit", f"of the budget of the book {self.name}", 1)
         return PrivacyRefused(said, **refusal.facts, book=self.name)
 
     def _study_behind(self, number: int) -> LedgerCorrupt:

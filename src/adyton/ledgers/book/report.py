@@ -46,7 +46,7 @@ class BookReport(Shown):
     """What a book allows, what is spent of it by whom, and what is left."""
 
     name: str
-    limit: Promise
+    guarantee: Promise
     unit: str
     adjacency: str
     rows: str
@@ -60,7 +60,7 @@ class BookReport(Shown):
         """The documented JSON object, as plain Python values."""
         return {
             "book": self.name,
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "unit": self.unit,
             "adjacency": self.adjacency,
             "rows": self.rows,
@@ -75,14 +75,14 @@ class BookReport(Shown):
         """A line for each study, and one for all of them."""
         lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
         lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
-        lines.append(("left of the limit", "", self.left.shown(verbose)))
+        lines.append(("left of the budget", "", self.left.shown(verbose)))
         protected = f"one {self.unit}, {self.adjacency}"
-        notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
-        return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
+        notes = (f"The promise for all studies together: {self.guarantee} ({protected}).", _ROWS[self.rows])
+        return Sheet(f"Book {self.name}", ("study", "charges", "spent of the budget"), tuple(lines), notes)
 
 
 def report_of(book: Book) -> BookReport:
-    facts, limit, share = book.facts, book.header.limit, book.share()
+    facts, budget, share = book.facts, book.header.limit, book.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
     for receipt in book.receipts():
@@ -94,14 +94,14 @@ def report_of(book: Book) -> BookReport:
             name,
             str(detail_of(last)["study"]),
             charges[name],
-            Amount(facts.accounting, last.spent_by, limit),
+            Amount(facts.accounting, last.spent_by, budget),
             last.asked_at,
         )
         for name, last in newest.items()
     )
     return BookReport(
         name=book.name,
-        limit=share.limit,
+        guarantee=share.guarantee,
         unit=facts.unit,
         adjacency=facts.adjacency,
         rows=facts.rows,

@@ -187,7 +187,7 @@ class WeightsBudget(Shown):
             ("queries so far", f"{self.feeds} of {self.queries}"),
             ("halted", "yes; the guess still answers, free" if self.halted else "no"),
             ("units", f"{self.total:,}"),
-            ("cost, of the limit", str(self.cost)),
+            ("cost, of the budget", str(self.cost)),
         )
         notes = (
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
@@ -216,6 +216,6 @@ class WeightsList(Shown):
             )
             for one in self.weights
         )
-        headers = ("number", "state", "updates", "queries", "cost, of the limit")
+        headers = ("number", "state", "updates", "queries", "cost, of the budget")
         notes = () if rows else ("No weights were opened yet: adyton weights open.",)
         return Sheet("Weights", headers, rows, notes, left_aligned=2, newest=True)

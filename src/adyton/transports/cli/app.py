@@ -288,7 +288,7 @@ def verify(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Replay the ledger: is the chain intact, and the total within the limit?"""
+    """Replay the ledger: is the chain intact, and the total within the budget?"""
 
     def work() -> dict[str, Any]:
         from adyton.curator.opening import write_checkpoint as write
@@ -310,7 +310,8 @@ def verify(
             typer.echo("Nothing was charged yet.")
         else:
             typer.echo(
-                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
+                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, "
+                "the total within the budget."
             )
             typer.echo(f"Head: {done['head']}")
         if (book := done.get("book")) is not None:

@@ -46,7 +46,7 @@ async def studies(desk: TheDesk, sender: Sender) -> Response:
     return await desk.done(
         sender,
         lambda: told(
-            {"api": API, "studies": [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]}
+            {"api": API, "studies": [{"name": one.name, "budget": one.facts()["budget"]} for one in mine]}
         ),
     )
 
@@ -173,7 +173,7 @@ async def close_stream(desk: TheDesk, sender: Sender, study: str, number: int) -
     return await desk.done(sender, lambda: told(found.close_stream(who, number)))
 
 
-@routes.get("/{study}/budget", summary="What is spent and left, in all and of the own part")
+@routes.get("/{study}/budget", summary="What is spent and left, in all and of the own share")
 async def budget(desk: TheDesk, sender: Sender, study: str) -> Response:
     found, who = desk.house.study(sender, study, Action.BUDGET)
     return await desk.done(sender, lambda: told(found.budget(who)))

@@ -4,7 +4,7 @@ from adyton.service.facts import GRAMMAR as _SHORT
 
 INSTRUCTIONS = (
     "Aggregate queries to data that you may not see. Every answer has noise and costs a part of a fixed "
-    "limit that nothing you say or call can raise. Start with list_studies and describe; preview (free) "
+    "budget that nothing you say or call can raise. Start with list_studies and describe; preview (free) "
     "before you ask; read both intervals; when refused, ask for what the refusal says would fit."
 )
 GRAMMAR = f"""{_SHORT}
@@ -37,4 +37,4 @@ GUIDE = """How to query a study well.
    draw, and is charged.
 8. On a holdout send few, well-chosen predictions; compare_on_holdout says whether one model is better.
 
-No tool shows rows, raises a limit or opens another study, and no wording of a query does."""
+No tool shows rows, raises a budget or opens another study, and no wording of a query does."""

@@ -80,7 +80,7 @@ class Tool:
 def list_studies(call: Call) -> ToolResult:
     mine = [one for one in call.house.served if call.visitor.identity(one.name)]
     studies = [one.facts() for one in mine if isinstance(one, ServedStudy)]
-    listed = [{"name": one["name"], "limit": one["limit"]} for one in studies]
+    listed = [{"name": one["name"], "budget": one["budget"]} for one in studies]
     holdouts = [one.facts() for one in mine if isinstance(one, ServedHoldout)]
     return ToolResult({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
 
@@ -194,7 +194,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "ask": Tool(
         "Ask one query",
-        "Answer one SQL aggregate query with noise, charge its price to your part of the limit, give a "
+        "Answer one SQL aggregate query with noise, charge its price to your budget share, give a "
         f"receipt. Rows are never answered. The same query at the same price is free. {_PRICE}",
         ToAsk,
         ask,

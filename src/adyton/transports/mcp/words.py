@@ -67,7 +67,7 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
         return "\n".join(
             [*lines, "Price: nothing, this was answered before.", "Next: ask it: a repeat is free."]
         )
-    lines.append(f"Price: {_share(last['cost'])} of the study's limit. {_left_said(left)}")
+    lines.append(f"Price: {_share(last['cost'])} of the study's budget. {_left_said(left)}")
     if last["affordable"]:
         often = "once" if last["more"] == 1 else f"{last['more']:,} times"
         advice = "ask with the same arguments, or preview a coarser price: wider answers cost less."
@@ -78,10 +78,10 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
 
 
 def budget_said(told: Told, left: Fraction) -> str:
-    limit = told["limit"]
+    guarantee = told["guarantee"]
     lines = [
-        f"The promise: {Promise(limit['epsilon'], limit['delta'])}, whatever is asked.",
-        f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the limit; left to "
+        f"The promise: {Promise(guarantee['epsilon'], guarantee['delta'])}, whatever is asked.",
+        f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the budget; left to "
         f"all: {percent(_exactly(told['left']), up=False)}. {_left_said(left)}",
     ]
     session = told["own"].get("session")
@@ -93,7 +93,7 @@ def budget_said(told: Told, left: Fraction) -> str:
 
 
 def studies_said(studies: Sequence[Told], holdouts: Sequence[Told]) -> str:
-    lines = [f"Study {one['name']}: epsilon {one['limit']['epsilon']:g} in all." for one in studies]
+    lines = [f"Study {one['name']}: epsilon {one['budget']['epsilon']:g} in all." for one in studies]
     lines += [f"Holdout {one['name']}: {one['items']} items, {one['metric']}." for one in holdouts]
     return "\n".join(
         [*(lines or ["Nothing is here for this token."]), "Next: describe one of them by its name."]
@@ -257,7 +257,7 @@ def _asked_next(told: Told, left: Fraction | None) -> str:
 
 
 def _left_said(left: Fraction) -> str:
-    return f"Left to you: {percent(left, up=False)} of the study's limit."
+    return f"Left to you: {percent(left, up=False)} of the study's budget."
 
 
 def _fitting(fits: Told | None) -> str:

@@ -174,10 +174,10 @@ def preview_lines(preview: dict[str, Any], groups: int) -> Iterator[str]:
     yield (
         "Asked before: free of charge"
         if preview["repeated"]
-        else f"Cost: {100 * cost['share']:.4g} % of the limit ({cost['amount']} {cost['accounting']})"
+        else f"Cost: {100 * cost['share']:.4g} % of the budget ({cost['amount']} {cost['accounting']})"
     )
     left = f"{100 * preview['left']['share']:.4g}"
-    yield f"Left: {left} % of the limit; {preview['more']} of this cost would fit"
+    yield f"Left: {left} % of the budget; {preview['more']} of this cost would fit"
     if not preview["affordable"]:
         fits = preview["fits"]
         yield f"It does not fit; this price would: {fits}" if fits else "It does not fit, at no price"

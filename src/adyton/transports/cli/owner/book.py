@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
 
 File = Annotated[Path, typer.Argument(help="The book, e.g. hospital.ledger.", show_default=False)]
 Epsilon = Annotated[
-    str, typer.Option(help="Limit for all studies together.", metavar="E", show_default=False)
+    str, typer.Option(help="Budget for all studies together.", metavar="E", show_default=False)
 ]
-Delta = Annotated[str, typer.Option(help="Limit for all studies together.", metavar="D", show_default=False)]
+Delta = Annotated[str, typer.Option(help="Budget for all studies together.", metavar="D", show_default=False)]
 Accounting = Annotated[
     str, typer.Option("--accounting", help="gdp, zcdp or pure, as in every study.", metavar="F")
 ]
@@ -90,7 +90,7 @@ def report(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
 
 
 def verify(file: File, head: Head = None, as_json: Json = False) -> None:
-    """Replay the book: is the chain intact, and the total within the limit?"""
+    """Replay the book: is the chain intact, and the total within the budget?"""
 
     def work() -> dict[str, Any]:
         with Book(file) as book:
@@ -100,11 +100,11 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     done = run(work, as_json)
     if not as_json:
         many = f"{done['receipts']} charge{'' if done['receipts'] == 1 else 's'} of all studies"
-        typer.echo(f"{many}: the chain is intact, the total within the limit.")
+        typer.echo(f"{many}: the chain is intact, the total within the budget.")
         typer.echo(f"Head: {done['head']}")
 
 
-app = typer.Typer(help="Share one limit between several studies of the same persons.", no_args_is_help=True)
+app = typer.Typer(help="Share one budget between several studies of the same persons.", no_args_is_help=True)
 app.command()(create)
 app.command("show")(report)
 app.command()(verify)

@@ -22,18 +22,18 @@ Check = Callable[[], None]  # raises once a statement has taken too long
 def _budget(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
     _check_role(who, Action.BUDGET)
-    told, limit = found.budget(who), found.limit_told()
+    told, budget = found.budget(who), found.budget_told()
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
         "counted_in": spent["accounting"],
         "spent": spent["amount"],
         "spent_share": spent["share"],
-        "limit": limit,
+        "budget": budget,
         "left": left["amount"],
         "left_share": left["share"],
         "queries": told["queries"],
-        **told["limit"],
+        **told["guarantee"],
     }
     parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}
     return [
@@ -43,18 +43,18 @@ def _budget(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]
                 "whose": name,
                 "counted_in": spent["accounting"],
                 "spent": part["spent"],
-                "spent_share": float_up(_of(part["spent"], limit)),
-                "limit": part["limit"],
+                "spent_share": float_up(_of(part["spent"], budget)),
+                "budget": part["budget_share"],
                 "left": part["left"],
-                "left_share": None if part["left"] is None else float_down(_of(part["left"], limit)),
+                "left_share": None if part["left"] is None else float_down(_of(part["left"], budget)),
             }
             for name, part in parts.items()
         ),
     ]
 
 
-def _of(amount: str, limit: str) -> Fraction:
-    return Fraction(amount) / Fraction(limit)
+def _of(amount: str, budget: str) -> Fraction:
+    return Fraction(amount) / Fraction(budget)
 
 
 def _receipts(found: ServedStudy, who: Identity, check: Check) -> list[dict[str, Any]]:
