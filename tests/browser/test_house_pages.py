@@ -240,7 +240,7 @@ def test_every_document_of_the_package_can_be_read_and_its_links_lead_somewhere(
                 assert not re.match(r"[a-z]+:|//", target), (path, target)
     with visit(browser, site.url) as one:
         one.open("/help")
-        one.page.get_by_role("link", name="The promise").first.click()
+        one.page.get_by_role("link", name="The guarantee").first.click()
         assert one.page.get_by_role("heading", level=1).inner_text()
         assert one.page.locator("article table, article p").count() > 3
     for path in ("../pyproject.toml", "%2e%2e/pyproject.toml", "bless.py", "theorems/NOTHING.md"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adyton.certify import Amount, Budget, Odometer, Promise
+from adyton.certify import Amount, Budget, Odometer, RoundedGuarantee
 from adyton.kernel.exact import UNITS_PER_ONE
 
 CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
@@ -15,7 +15,7 @@ CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
 def budget(queries: int = 3, **validity: Any) -> Budget:
     spent, left = Amount("gdp", 10**16, 10**17), Amount("gdp", 9 * 10**16, 10**17, is_left=True)
     odometer = Odometer(0.4, 1e-6, "ZCDP-ODOMETER")
-    return Budget(spent, left, Promise(1.0, 1e-6), queries, 9, odometer, **validity)
+    return Budget(spent, left, RoundedGuarantee(1.0, 1e-6), queries, 9, odometer, **validity)
 
 
 def test_without_a_declaration_nothing_is_said_about_stability() -> None:
@@ -37,10 +37,10 @@ def test_with_a_declaration_a_budget_says_how_much_stability_is_spent_of_what() 
     assert "20 % (0.0005 mu0²)" in declared.sheet(verbose=True).text()
 
 
-def test_what_a_person_sees_is_the_promise_and_shares_of_it_and_no_running_epsilon() -> None:
+def test_what_a_person_sees_is_the_guarantee_and_shares_of_it_and_no_running_epsilon() -> None:
     """Mutants: a row with filter.epsilon(spent); the odometer without being asked for; an amount in gdp."""
     shown = " ".join(str(budget()).split())
-    assert "the promise, whatever is asked │ epsilon 1, delta 1e-6" in shown
+    assert "the guarantee, whatever is asked │ epsilon 1, delta 1e-6" in shown
     assert "spent of the budget │ 10 %" in shown
     assert "left of the budget │ 90 %" in shown
     assert "would fit, like the last one │ 9 more" in shown

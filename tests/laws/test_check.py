@@ -123,7 +123,7 @@ def test_what_would_surprise_an_analyst_is_a_finding(name: str) -> None:
     assert wanted in kinds(found)
     assert len(found.findings) == 1
     assert all(finding.to_json()["caution"] == CAUTION for finding in found.findings)
-    assert str(found).count("is not covered by the promise") <= 1
+    assert str(found).count("is not covered by the guarantee") <= 1
 
 
 @pytest.mark.parametrize(("rows", "far_off"), [(4, True), (5, False), (40, False), (399, False), (400, True)])

@@ -53,7 +53,7 @@ ALLOWED = {
     (
         "streams/weights/guess.py",
         "decimal",
-    ): "keeps a logarithm finite: it corrects a guess, and nothing that is promised rests on how",
+    ): "keeps a logarithm finite: it corrects a guess, and nothing that is guaranteed rests on how",
     (
         "streams/weights/run.py",
         "decimal",

@@ -792,7 +792,7 @@ def test_theorem_PLANNED_NOISE_is_constant_or_falls_as_was_said() -> None:
     assert less[0] > max(same)
 
 
-def test_what_a_plan_expects_promises_nothing() -> None:
+def test_what_a_plan_expects_guarantees_nothing() -> None:
     """A plan for rare shares, asked about common ones: wider than the tolerance, and not wrong."""
     tolerance = Fraction(3, 100)
     made: dict[str, Any] = {"queries": 10, "tolerance": tolerance, "share": Fraction(1, 100)}

@@ -334,7 +334,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
 
 
 @pytest.mark.parametrize("terms", [quiet(updates=1), quiet(queries=1)], ids=["updates", "queries"])
-def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: Terms) -> None:
+def test_law_after_halting_the_guess_answers_free_and_without_a_guarantee(terms: Terms) -> None:
     """Mutant: the data are read, or a note is written, after the last update."""
     curator, engine, ledger = asker(generous())
     weights = quietly(curator, ledger, terms)

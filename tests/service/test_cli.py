@@ -105,7 +105,7 @@ def test_the_walk_of_the_readme() -> None:
         "head": answer["receipt"]["digest"],
     }
     shown = run("budget", "people.toml")
-    assert "the promise, whatever is asked" in shown.stdout
+    assert "the guarantee, whatever is asked" in shown.stdout
     assert "1 receipt: the chain is intact" in run("verify", "people.toml").stdout
     assert (
         of(run("receipts", "people.toml", "--json"))["receipts"][0]["digest"] == answer["receipt"]["digest"]

@@ -32,7 +32,7 @@ def parquet(name: str, query: str) -> None:
 
 
 def npy_head(size: int) -> bytes:
-    """The beginning of a file that promises so many numbers, and a few of them."""
+    """The beginning of a file that guarantees so many numbers, and a few of them."""
     text = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({size},), }}".ljust(117) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64)
 

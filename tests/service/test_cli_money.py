@@ -1,4 +1,4 @@
-"""Money on the command line: shares of the budget, the promise, the price that fits, and which accounting to draft."""
+"""Money on the command line: shares of the budget, the guarantee, the price that fits, and which accounting to draft."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
-def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
+def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_guarantee(name: str) -> None:
     """Mutants: str(Amount) as the accounting counts; "Spent so far: epsilon ..." from filter.epsilon."""
     study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
     commands = (

@@ -1,6 +1,6 @@
 """A book: losses add up over studies of the same persons, and validity counts all that was released.
 
-Many processes of two studies charge one book.  Whether a rate of failure is above the promised one is decided
+Many processes of two studies charge one book.  Whether a rate of failure is above the guaranteed one is decided
 with a false alarm rate of 1e-9; the simulated runs are seeded.
 """
 
@@ -152,7 +152,7 @@ def test_theorem_BOOK_shares_of_delta_for_keys_go_by_the_numbers_of_the_book(tmp
 # Validity --------------------------------------------------------------------------------------------------
 
 ROWS, KINDS, RUNS = 2_000, 10_000, 400
-FAILURE = Fraction(4, 5)  # where little is promised the width is nearest to what an analyst can do
+FAILURE = Fraction(4, 5)  # where little is guaranteed the width is nearest to what an analyst can do
 KIND_SCALE, LAST_SCALE = 2.0, 25.0
 KIND = CategoryColumn("kind", tuple(f"k{i}" for i in range(KINDS)))
 

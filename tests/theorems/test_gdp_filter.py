@@ -2,7 +2,7 @@
 
 For two neighboring tables the analyst sees Y_1, Y_2, ... with Y_i = N(0, 1) or N(mu_i, 1).  Two and three
 steps are integrated to 1e-9, relatively, in both directions: Gauss-Legendre on cells whose edges are the only
-places where a strategy jumps.  A strategy that beats the promised delta would be seen.
+places where a strategy jumps.  A strategy that beats the guaranteed delta would be seen.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ def test_theorem_GDP_FILTER_spending_everything_is_one_gaussian_however_it_is_di
 def test_theorem_GDP_FILTER_the_test_would_see_a_wrong_filter(sign: int) -> None:
     """Refutation of two filters that are wrong, by the same integral that fails to refute the right one."""
     mu, epsilon, first = 1.0, 2.0, 0.6
-    promised = delta_up(mu, epsilon)
+    guaranteed = delta_up(mu, epsilon)
 
     def found(left: float) -> float:
         return two_steps(epsilon, first, left, lambda y: np.where(sign * (y - 0.25) > 0, 1.0, 0.5), sign)
 
-    assert found(mu**2 - first**2) <= promised
-    assert found(1.2 * mu**2 - first**2) > promised * 1.05  # allows a fifth too much
-    assert found(mu**2) > promised * 1.05  # forgets to count the candidate: the second may cost mu**2 again
+    assert found(mu**2 - first**2) <= guaranteed
+    assert found(1.2 * mu**2 - first**2) > guaranteed * 1.05  # allows a fifth too much
+    assert found(mu**2) > guaranteed * 1.05  # forgets to count the candidate: the second may cost mu**2 again
 
 
 @pytest.mark.literature

@@ -125,7 +125,7 @@ def test_theorem_HOLDOUT_SCORES_a_plan_with_too_many_scores_is_refused() -> None
 
 
 @pytest.mark.parametrize("items", [700, 30_000])
-def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_promised(items: int) -> None:
+def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_guaranteed(items: int) -> None:
     """Without an expectation the tolerance holds for every score, whatever it is."""
     for wish in ({}, {"noise": "decreasing"}, {"anytime": True}):
         plan = planned(items, "0.13", **wish)

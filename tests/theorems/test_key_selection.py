@@ -58,14 +58,14 @@ def tail(noise: GaussianNoise | GeometricNoise, m: int) -> mpmath.mpf:
     exponent=st.floats(0.5, 240),
     touched=st.integers(1, 50),
 )
-def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_promise(
+def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_guarantee(
     kind: type[GaussianNoise] | type[GeometricNoise], scale: float, exponent: float, touched: int
 ) -> None:
     """By exact tails: never too low, and not a step above the least, but for rounding in the ninth digit."""
-    noise, promised = kind((Fraction(scale),)), Fraction(10.0**-exponent)
-    threshold = KeySelection(noise, touched, promised).threshold
+    noise, guaranteed = kind((Fraction(scale),)), Fraction(10.0**-exponent)
+    threshold = KeySelection(noise, touched, guaranteed).threshold
     with mpmath.workdps(40):
-        allowed = mpmath.mpf(promised.numerator) / promised.denominator
+        allowed = mpmath.mpf(guaranteed.numerator) / guaranteed.denominator
         assert tail(noise, threshold - 1) * touched <= allowed
         lower = threshold - 2 - math.ceil(1e-7 * (threshold + scale))
         assert lower < 1 or tail(noise, lower) * touched > allowed

@@ -176,7 +176,7 @@ def test_theorem_LAST_EXACT_SCORE_with_weights_takes_the_better_of_two() -> None
 def test_theorem_LAST_EXACT_SCORE_holds_after_an_attack() -> None:
     """Scores of random models say which of them agree with the labels; their vote is the last query.
 
-    True accuracy is 1/2 whatever the vote.  Promised for all intervals at once: 95 %.  False alarm below 1e-9.
+    True accuracy is 1/2 whatever the vote.  Guaranteed for all intervals at once: 95 %.  False alarm below 1e-9.
     At the level of a query that nothing led to, the last interval would mostly miss.
     """
     rng, n, runs = np.random.default_rng(4), 1000, often(60, 2000)

@@ -1,4 +1,4 @@
-"""The pure filter: likelihood ratios multiply, and a promise in decimals is spent exactly."""
+"""The pure filter: likelihood ratios multiply, and a guarantee in decimals is spent exactly."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ An answer has two intervals that are never called by one name: the *noise interv
 the *population interval* what the world says.
 """
 
-from adyton.certify.answer import Amount, Answer, Odometer, Promise
+from adyton.certify.answer import Amount, Answer, Odometer, RoundedGuarantee
 from adyton.certify.budget import Budget
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import AnswerBits, Later
@@ -49,8 +49,8 @@ __all__ = [
     "Odometer",
     "OpeningPreview",
     "Preview",
-    "Promise",
     "Proof",
+    "RoundedGuarantee",
     "Row",
     "RowKeys",
     "Step",

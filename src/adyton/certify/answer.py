@@ -1,7 +1,7 @@
-"""What the curator releases, what is promised, what it cost and what is left.
+"""What the curator releases, what is guaranteed, what it cost and what is left.
 
-The promise of a study is its budget.  An epsilon that is worked out from what happens to be spent is no
-promise, because whoever stops or names prices by the answers can make it false; where a running epsilon is
+The guarantee of a study is its budget.  An epsilon that is worked out from what happens to be spent is no
+guarantee, because whoever stops or names prices by the answers can make it false; where a running epsilon is
 wanted, it is the reading of an odometer.  So amounts are shares of a budget that was fixed in advance.
 """
 
@@ -103,8 +103,8 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """(epsilon, delta): what a study, or a mechanism, promises at most, fixed in advance."""
+class RoundedGuarantee:
+    """(epsilon, delta): what a study, or a mechanism, guarantees at most, fixed in advance."""
 
     epsilon: float
     delta: float
@@ -113,7 +113,7 @@ class Promise:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Promise:
+    def from_json(cls, told: Mapping[str, Any]) -> RoundedGuarantee:
         return cls(told["epsilon"], told["delta"])
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class Promise:
 class Odometer:
     """A running epsilon that holds whenever somebody stops, by whatever rule, with a delta of its own.
 
-    It may be above the budget's epsilon; then the budget is the better promise.
+    It may be above the budget's epsilon; then the budget is the better guarantee.
     """
 
     epsilon: float
@@ -159,7 +159,13 @@ def percent(share: Fraction, *, up: bool) -> str:
 
 
 def cost_notes(
-    cost: Amount, spent: Amount, left: Amount, budget: Promise, more: int | None, *, batch_size: int = 1
+    cost: Amount,
+    spent: Amount,
+    left: Amount,
+    budget: RoundedGuarantee,
+    more: int | None,
+    *,
+    batch_size: int = 1,
 ) -> tuple[str, ...]:
     """What an answer says about money; ``more`` is None where a stored answer was returned."""
     batch = f" for {batch_size} queries together" if batch_size > 1 else ""
@@ -167,7 +173,7 @@ def cost_notes(
     like = f": {more:,} more of this cost would fit" if more else ": no more of this cost would fit"
     return (
         f"{asked}. Spent {spent}, left {left}{like if more is not None else ''}.",
-        f"The promise: {budget}, whatever is asked.",
+        f"The guarantee: {budget}, whatever is asked.",
     )
 
 
@@ -224,7 +230,7 @@ class Answer(Shown):
     cost: Amount
     spent: Amount
     left: Amount
-    budget: Promise
+    budget: RoundedGuarantee
     more: int | None
     receipt: Proof
     certificate: Certificate

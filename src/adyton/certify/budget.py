@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.answer import Amount, Odometer, Promise
+from adyton.certify.answer import Amount, Odometer, RoundedGuarantee
 from adyton.certify.later import in_bits
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.show import Sheet, Shown
 
 _ODOMETER = (
     "The odometer holds at whatever moment somebody stops, by whatever rule ({}). "
-    "It may be above the promise; then the promise is the better bound."
+    "It may be above the guarantee; then the guarantee is the better bound."
 )
 
 
@@ -22,7 +22,7 @@ class BookShare:
     """What all studies of a book have spent, of what; ``rows`` is what the book says of their rows."""
 
     name: str
-    guarantee: Promise
+    guarantee: RoundedGuarantee
     spent: Amount
     left: Amount
     charges: int
@@ -40,7 +40,7 @@ class BookShare:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> BookShare:
-        guarantee, spent = Promise.from_json(told["guarantee"]), Amount.from_json(told["spent"])
+        guarantee, spent = RoundedGuarantee.from_json(told["guarantee"]), Amount.from_json(told["spent"])
         left = Amount.from_json(told["left"], is_left=True)
         return cls(told["name"], guarantee, spent, left, told["charges"], told["rows"])
 
@@ -91,7 +91,7 @@ class Budget(Shown):
 
     spent: Amount
     left: Amount
-    guarantee: Promise
+    guarantee: RoundedGuarantee
     queries: int
     more: int | None
     odometer: Odometer
@@ -148,7 +148,7 @@ class Budget(Shown):
         return cls(
             spent=Amount.from_json(told["spent"]),
             left=Amount.from_json(told["left"], is_left=True),
-            guarantee=Promise.from_json(told["guarantee"]),
+            guarantee=RoundedGuarantee.from_json(told["guarantee"]),
             queries=told["queries"],
             more=told["more"],
             odometer=Odometer.from_json(told["odometer"]),
@@ -165,7 +165,7 @@ class Budget(Shown):
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
         """The budget as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
-            ("the promise, whatever is asked", str(self.guarantee)),
+            ("the guarantee, whatever is asked", str(self.guarantee)),
             ("queries charged", f"{self.queries:,}"),
             ("spent of the budget", self.spent.shown(verbose)),
             ("left of the budget", self.left.shown(verbose)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.advice import Cheaper
-from adyton.certify.answer import Amount, Promise, verbose_notes, ways_notes
+from adyton.certify.answer import Amount, RoundedGuarantee, verbose_notes, ways_notes
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, KeysSought, Way
@@ -60,7 +60,7 @@ class Preview(Shown):
     spent: Amount
     spent_after: Amount | None
     left: Amount
-    budget: Promise
+    budget: RoundedGuarantee
     more: int
     steps: tuple[Step, ...]
     certificate: Certificate
@@ -157,7 +157,7 @@ class Preview(Shown):
         notes = (
             f"Cost {self.cost} of the budget{batch}; spent {self.spent}, left {self.left}; "
             f"{self._verdict()}.",
-            f"The promise: {self.budget}, whatever is asked.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
             *([str(self.chosen)] if self.chosen else []),
             *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
@@ -284,7 +284,7 @@ class OpeningPreview(Shown):
     cost: Amount
     spent: Amount
     left: Amount
-    budget: Promise
+    budget: RoundedGuarantee
     more: int
     later: Later | None
 
@@ -309,7 +309,7 @@ class OpeningPreview(Shown):
             "cost": Amount.from_json(told["cost"]),
             "spent": Amount.from_json(told["spent"]),
             "left": Amount.from_json(told["left"], is_left=True),
-            "budget": Promise.from_json(told["budget"]),
+            "budget": RoundedGuarantee.from_json(told["budget"]),
             "more": told["more"],
             "later": None if told["later"] is None else Later.from_json(told["later"]),
         }
@@ -324,7 +324,7 @@ class OpeningPreview(Shown):
 
     def charge_notes(self) -> tuple[str, ...]:
         return (
-            f"The promise: {self.budget}, whatever is asked.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             "Nothing was read and nothing was charged.",
             *([str(self.later)] if self.later else []),
         )

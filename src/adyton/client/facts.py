@@ -36,8 +36,8 @@ def study_of(facts: Told) -> Study:
     told, budget = facts["unit"], facts["budget"]
     unit = PrivacyUnit(told["adjacency"], told["person"], told["rows_per_person"])
     others = tuple(PrivateTable(table, one["rows_per_person"]) for table, one in further)
-    promised = Guarantee(budget["epsilon"], budget["delta"])
-    return Study(own[0], unit, promised, facts["accounting"], further=others, dialect=facts["dialect"])
+    guaranteed = Guarantee(budget["epsilon"], budget["delta"])
+    return Study(own[0], unit, guaranteed, facts["accounting"], further=others, dialect=facts["dialect"])
 
 
 def _table(told: Told) -> Table:

@@ -217,11 +217,11 @@ class RemoteStudy(_RemoteStudy, Shown):
         return self._chain().verify(head, self._seen)
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """Where it is, and its promise."""
+        """Where it is, and its guarantee."""
         budget, tables = self.facts["budget"], self._tables
         rows = [
             ("server", self._line.url),
-            ("the promise, whatever is asked", f"epsilon {budget['epsilon']:g}, delta {budget['delta']:g}"),
+            ("the guarantee, whatever is asked", f"epsilon {budget['epsilon']:g}, delta {budget['delta']:g}"),
             *((f"table {one.name}", ", ".join(column.name for column in one.columns)) for one in tables),
         ]
         return Sheet(f"Study {self.name}", ("", ""), tuple(rows), left_aligned=2)

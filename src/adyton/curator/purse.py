@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
 from adyton.arithmetic.search import geometric
-from adyton.certify import Amount, Budget, Promise, Proof, Step
+from adyton.certify import Amount, Budget, Proof, RoundedGuarantee, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
@@ -80,7 +80,7 @@ class Account(TypedDict):
     cost: Amount
     spent: Amount
     left: Amount
-    budget: Promise
+    budget: RoundedGuarantee
 
 
 class ChargeFacts(Account):
@@ -97,9 +97,9 @@ class Purse:
         self.study, self._ledger, self._population = study, ledger, population
 
     @cached_property
-    def guarantee(self) -> Promise:
-        """The promise: fixed when the study was made, whatever is asked."""
-        return Promise(printed_up(self.study.budget.epsilon), printed_up(self.study.budget.delta))
+    def guarantee(self) -> RoundedGuarantee:
+        """The guarantee: fixed when the study was made, whatever is asked."""
+        return RoundedGuarantee(printed_up(self.study.budget.epsilon), printed_up(self.study.budget.delta))
 
     def amount(self, units: int) -> Amount:
         return Amount(self.study.accounting, units, self._ledger.header.limit)

@@ -156,7 +156,7 @@ class Certifier:
             facts.items,
             count,
             left,
-            self._promised(),
+            self._guaranteed(),
             self.level,
             head,
             self.certificate(),
@@ -188,7 +188,7 @@ class Certifier:
             theorems = (*theorems, "AUC-BY-PAIRS")
         return Certificate(theorems, assumed)
 
-    def _promised(self) -> float | None:
+    def _guaranteed(self) -> float | None:
         """How close to the population every score is."""
         plan, unit = self.plan, self.facts.unit
         if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):

@@ -93,7 +93,7 @@ def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -
     for asking in requests:
         if asking.delta is not None and asking.delta < study.budget.delta:
             raise InvalidRequest(
-                f"this study promises delta = {float(study.budget.delta):g}; a query cannot promise less"
+                f"this study guarantees delta = {float(study.budget.delta):g}; a query cannot guarantee less"
             )
     if not written:
         return price_of(**words)
@@ -157,7 +157,7 @@ def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, 
 def check_widths(price: Price, queries: Sequence[Query]) -> None:
     """Refuses one number for values of different units, and names that are missing or unknown.
 
-    Values whose width nobody can promise, such as quantiles, are left to those who refuse them.
+    Values whose width nobody can guarantee, such as quantiles, are left to those who refuse them.
     """
     if price.by != "within":
         return
@@ -269,7 +269,7 @@ class Pricing:
         return _made_once(self._kind.for_cost, reading.sensitivity, cost)
 
     def check_total(self, what: str) -> None:
-        """For values whose width nobody can promise before the rows are read, and which are never rounded."""
+        """For values whose width nobody can guarantee before the rows are read; they are never rounded."""
         refuse_where_rounded(self.study, what)
         if not self.is_total:
             raise InvalidRequest(

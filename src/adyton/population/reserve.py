@@ -30,7 +30,7 @@ _BEFORE = (
 )
 _PUBLISHED = (
     "If the outcome is published, answers to queries, before and after, keep their population intervals. "
-    "But it is an exact statement about the units of the reserve: no promise of privacy covers it for them."
+    "But it is an exact statement about the units of the reserve: no guarantee of privacy covers it for them."
 )
 
 

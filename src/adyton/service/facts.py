@@ -1,4 +1,4 @@
-"""The public facts of a study as JSON: what may be asked about, of whom, under which promise."""
+"""The public facts of a study as JSON: what may be asked about, of whom, under which guarantee."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
     if wishes.person is not None and wishes.person not in types:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
     rows = _rows(data, wishes)
-    _check_promise(wishes, rows)
+    _check_guarantee(wishes, rows)
     asked_for = {name: kind for name, kind in types.items() if name != wishes.person}
     known = _known(data, asked_for, wishes)
     columns = [_column(name, kind, known) for name, kind in asked_for.items()]
@@ -120,7 +120,7 @@ def _folded(profiles: dict[str, ColumnProfile]) -> dict[str, ColumnProfile]:
 _PREFACE = """\
 # First delete the columns that no query needs: there is no query about a column that is not here.
 #
-# What everyone may know about this study.  Review it: every promise rests on it.
+# What everyone may know about this study.  Review it: every guarantee rests on it.
 # Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
 # ledger beside this file belongs to exactly these facts.
 """
@@ -178,7 +178,7 @@ def _guarantee(wishes: DraftOptions) -> Guarantee:
     return Guarantee(positive(wishes.epsilon, "epsilon"), rational(wishes.delta, "delta"))
 
 
-def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
+def _check_guarantee(wishes: DraftOptions, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.adjacency, wishes.person, wishes.rows_per_person)
     if rows is not None:  # where it is left to fill in, the study file's reader looks at it

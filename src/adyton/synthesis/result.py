@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.certify import Amount, Certificate, Interval, Promise, Proof
+from adyton.certify import Amount, Certificate, Interval, Proof, RoundedGuarantee
 from adyton.certify.values import optional
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
@@ -91,7 +91,7 @@ class Synthesis(Shown):
         cost: Amount,
         spent: Amount,
         left: Amount,
-        budget: Promise,
+        budget: RoundedGuarantee,
         receipt: Proof,
         repeated: bool,
     ) -> None:
@@ -182,7 +182,7 @@ class Synthesis(Shown):
             f"Cost {self.cost} of the budget. Spent {self.spent}, left {self.left}."
             if not self.repeated
             else f"Made before, free of charge. Spent {self.spent}, left {self.left}.",
-            f"The promise: {self.budget}, whatever is asked.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
         details = (f"Theorems: {', '.join(self.certificate.theorems)}.",)

@@ -52,7 +52,7 @@ class Accounting(Protocol):
         """The epsilon, rounded up, that a budget of ``spent`` units guarantees at ``delta``.
 
         Of a budget that was fixed in advance: where ``spent`` is what happens to be spent at a moment that
-        was chosen by the answers, only the pure accounting's is a promise.  See ``odometer``.
+        was chosen by the answers, only the pure accounting's is a guarantee.  See ``odometer``.
         """
         ...
 

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, RoundedGuarantee
 from adyton.certify.budget import BookShare
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
@@ -233,7 +233,7 @@ class Book(Shown):
         totals, budget, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
         return BookShare(
             name=self.name,
-            guarantee=Promise(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
+            guarantee=RoundedGuarantee(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
             spent=Amount(facts.accounting, totals.spent, budget),
             left=Amount(facts.accounting, budget - totals.spent, budget, is_left=True),
             charges=totals.receipts,

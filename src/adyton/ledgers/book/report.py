@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, RoundedGuarantee
 from adyton.kernel.exact import decimal_text
 from adyton.ledgers.book.book import detail_of
 from adyton.show import Sheet, Shown
@@ -46,7 +46,7 @@ class BookReport(Shown):
     """What a book allows, what is spent of it by whom, and what is left."""
 
     name: str
-    guarantee: Promise
+    guarantee: RoundedGuarantee
     unit: str
     adjacency: str
     rows: str
@@ -77,7 +77,7 @@ class BookReport(Shown):
         lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
         lines.append(("left of the budget", "", self.left.shown(verbose)))
         protected = f"one {self.unit}, {self.adjacency}"
-        notes = (f"The promise for all studies together: {self.guarantee} ({protected}).", _ROWS[self.rows])
+        notes = (f"The guarantee for all studies together: {self.guarantee} ({protected}).", _ROWS[self.rows])
         return Sheet(f"Book {self.name}", ("study", "charges", "spent of the budget"), tuple(lines), notes)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
 
-NO_PROMISE = "The weights have halted: this is their guess, which nobody compared with the data."
+NO_GUARANTEE = "The weights have halted: this is their guess, which nobody compared with the data."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class WeightsAnswer(Shown):
             rows.append(("noise interval", reach))
         rows += [("updates left", str(self.updates_left)), ("queries so far", str(self.feeds))]
         notes = [self.left_out_rows] if self.left_out_rows else []
-        notes += [] if self.checked else [NO_PROMISE]
+        notes += [] if self.checked else [NO_GUARANTEE]
         return Sheet(
             self.query, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
         )
@@ -91,7 +91,7 @@ class WeightsAnswers(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
-        unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
+        unchecked = () if all(one.checked for one in self.answers) else (NO_GUARANTEE,)
         title = f"Weights {self.budget.receipt.number}: {self.budget.weights}"
         headers = ("", "query", "how", "value", "noise interval")
         return Sheet(

@@ -1,6 +1,6 @@
 """What online weights cost, how well they are expected to answer, and where something else answers better.
 
-The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_weights_regime.py): it promises
+The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_weights_regime.py): it guarantees
 nothing, and chooses.
 """
 

@@ -93,7 +93,7 @@ class Weights:
 
         The query is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
         What is measured uses up an update.  When updates or queries are used up, guesses still come free,
-        without a promise, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
+        without a guarantee, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
         """
         text = self._text(query, dialect)
         asked, linear = self._linear(text)

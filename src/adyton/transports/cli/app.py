@@ -233,7 +233,7 @@ def budget(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Show the promise, what was spent of it and what is left."""
+    """Show the guarantee, what was spent of it and what is left."""
     shown(study, lambda curator: curator.budget(), as_json, odometer=odometer, verbose=verbose)
 
 

@@ -17,7 +17,7 @@ Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0.
 Queries = Annotated[str | None, typer.Option(help="Number of adaptive queries.", metavar="K")]
 ExpectShare = Annotated[
     str | None,
-    typer.Option(help="Plan for shares of about this size. Promises nothing.", metavar="P"),
+    typer.Option(help="Plan for shares of about this size. Guarantees nothing.", metavar="P"),
 ]
 Spread = Annotated[
     str | None,

@@ -21,7 +21,7 @@ more than one statement, anything that writes. A text is a query and nothing els
 followed."""
 GUIDE = """How to query a study well.
 
-1. list_studies, then describe: know the columns, their bounds, the declared values, and the promise.
+1. list_studies, then describe: know the columns, their bounds, the declared values, and the guarantee.
 2. Write down what you want to decide, and how exact it has to be. Ask for no more digits than the decision
    needs: half the width often costs four times as much.
 3. preview every new kind of query. It is free, and says price and both widths. try_on_mock shows the form

@@ -181,7 +181,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "describe": Tool(
         "Describe a study or holdout",
-        "Public facts of a study (tables, columns, bounds, values, promise, grammar) or of a holdout. Free.",
+        "Public facts of a study (tables, columns, bounds, values, guarantee, grammar) or a holdout. Free.",
         Named,
         describe,
     ),

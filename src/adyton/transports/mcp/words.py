@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Answer
-from adyton.certify.answer import Promise, percent
+from adyton.certify.answer import RoundedGuarantee, percent
 from adyton.certify.values import key_text
 from adyton.errors import BudgetRefused, CuratorError, Forbidden, InvalidRequest, Unreachable
 from adyton.show import MOST_ROWS, ends, number
@@ -80,7 +80,7 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
 def budget_said(told: Told, left: Fraction) -> str:
     guarantee = told["guarantee"]
     lines = [
-        f"The promise: {Promise(guarantee['epsilon'], guarantee['delta'])}, whatever is asked.",
+        f"The guarantee: {RoundedGuarantee(guarantee['epsilon'], guarantee['delta'])}, whatever is asked.",
         f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the budget; left to "
         f"all: {percent(_exactly(told['left']), up=False)}. {_left_said(left)}",
     ]

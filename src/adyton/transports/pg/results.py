@@ -113,10 +113,10 @@ def lines(name: str, said: Sequence[str], tag: str) -> StatementResult:
 
 def notice_of(answer: Answer) -> dict[str, str]:
     """How wide it is, what it cost and its receipt; behind them all else that there is to say."""
-    *others, cost, promise, receipt = answer.notes() if answer.free is None else (*answer.notes(), "", "")
+    *others, cost, guarantee, receipt = answer.notes() if answer.free is None else (*answer.notes(), "", "")
     paid = " ".join(part for part in (cost, receipt) if part)
     said = "\n".join([*widths_of(answer), paid])
-    beside = "\n".join(part for part in (*others, promise) if part)
+    beside = "\n".join(part for part in (*others, guarantee) if part)
     return {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said, **({"D": beside} if beside else {})}
 
 
