@@ -106,7 +106,7 @@ async def analyse(agent: Client, study: str) -> str:
 
 
 def decided(rows: list[dict[str, Any]], group: str) -> str:
-    """By population intervals: they hold for all answers at once, however the queries were chosen."""
+    """By population intervals: they hold simultaneously for all answers, however the queries were chosen."""
     best = max(rows, key=lambda row: row["values"]["m"]["value"])
     low = best["values"]["m"]["population_interval"].get("low", float("-inf"))
     others = [

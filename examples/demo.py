@@ -36,7 +36,7 @@ delta = 1e-6
 
 [validity]
 independent = true      # the people are independent draws from a population
-confidence = 0.95       # for all answers at once
+confidence = 0.95       # simultaneous for all answers
 
 [columns.age]
 kind = "integer"
@@ -235,8 +235,9 @@ def adapt(curator: adyton.Curator) -> None:
     show.print(table)
     say(
         "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
-        "about these rows, and misleads about the world. The population interval allows for queries that "
-        f"were chosen by answers: it pays for everything seen before, and all {len(COINS) + 1} hold at once."
+        "about these rows, and misleads about the world. The population interval allows for queries "
+        f"that were chosen by answers: it pays for everything seen before, and all "
+        f"{len(COINS) + 1} are simultaneous."
     )
 
 

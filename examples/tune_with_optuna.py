@@ -2,7 +2,7 @@
 
 Handwritten digits, bundled with scikit-learn.  An optimiser looks at every score before it tries the next
 model, and that is what spoils a test set.  The holdout gives as many scores as it was made for, and its
-intervals hold for all of them at once, so also for the best.  Needs: pip install optuna scikit-learn
+intervals hold simultaneously for all of them, so also for the best.  Needs: pip install optuna scikit-learn
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_the_intervals_have_names_and_neither_is_called_after_confidence() -> No
     figure = answer_figure(ANSWERS["groups"])
     said = " ".join([*read(figure).texts(), figure.title, figure.description, *figure.headers])
     assert "noise interval (95 %, for these rows)" in said
-    assert "population interval (90 %, for all answers of the study at once)" in said
+    assert "population interval (90 %, simultaneous for all answers of the study)" in said
     assert "confidence" not in said.lower()
 
 

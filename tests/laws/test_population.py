@@ -1,4 +1,4 @@
-"""Population intervals through the whole curator: right for all answers at once, although the analyst adapts."""
+"""Population intervals through the whole curator: simultaneous for all answers, although the analyst adapts."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_the_certificate_names_theorems_and_assumptions() -> None:
             assert theorems | common <= set(certificate.theorems)
             said = " ".join(certificate.assumptions)
             assert "independent draws" in said
-            assert "for all answers of the study at once with probability 0.9" in said
+            assert "simultaneously, for all answers of the study, with probability 0.9" in said
             assert "clipped value" in said
             assert "number of units is public" in said
 

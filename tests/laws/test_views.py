@@ -79,7 +79,7 @@ def test_a_study_shows_its_public_facts() -> None:
         for fact in (
             "one person (pid)",
             "epsilon 0.5, delta 1e-9, for all answers together",
-            "90 %, for all answers at once",
+            "90 %, simultaneous for all answers",
             "about 2,000 persons",
             "at most 3 rows of each person count; rows without a person do not",
             "integer, 0 .. 120,000",

@@ -114,8 +114,8 @@ def planned(
         if near:
             return uniform
         raise InvalidRequest(
-            f"{frame.items:,} items certify all rules of {uniform.rules.name} at once within {width:.4g}, "
-            f"and no other method comes nearer: ask for less, or have more items"
+            f"{frame.items:,} items simultaneously certify all rules of {uniform.rules.name} within "
+            f"{width:.4g}, and no other method comes nearer: ask for less, or have more items"
         ) from None
     assert isinstance(other, GaussianPlan)  # with a class there is no other method
     return uniform if near and width <= other.half_width() else other

@@ -49,9 +49,9 @@ class LeaderboardEntry:
 class Leaderboard(Shown):
     """Entrants, their models and scores.  Names are kept in the ledger with the scores.
 
-    All intervals hold at once, so a model whose interval lies above another's is better on the population;
-    models that are not separated like this are tied.  On a ladder only those are listed that once were the
-    best, each with the number that was shown then.
+    All intervals are simultaneous, so a model whose interval lies above another's is better on the
+    population; models that are not separated like this are tied.  On a ladder only those are listed that once
+    were the best, each with the number that was shown then.
 
     >>> adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1").close()
     >>> with adyton.Leaderboard(folder / "h.toml") as board:

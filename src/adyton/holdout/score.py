@@ -20,7 +20,7 @@ _REPEATED = "The same predictions as before: the same answer, free of charge."
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One group's part of a score; all intervals hold at once."""
+    """One group's part of a score; all intervals are simultaneous."""
 
     value: float
     interval: Interval | None
@@ -36,7 +36,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Score(Shown):
-    """A value, the interval that holds for this and all other scores at once, and how many are left.
+    """A value, the interval that holds simultaneously for this and all other scores, and how many are left.
 
     ``interval`` is None where nothing is certified.  ``said`` is what the method did: "score" for most,
     "training" or "holdout" for Thresholdout, "yes" or "no" for SparseValidate; "last" of the one without

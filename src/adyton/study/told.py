@@ -41,10 +41,10 @@ def _guarantees(study: Study) -> Facts:
     yield "budget", f"{guarantee}, for all answers together"
     if study.book is not None:
         yield "book", f"{study.book.name}: what other studies of the same persons spend counts too"
-    at_once = (
-        f"{_plain(100 * validity.confidence)} %, for all answers at once" if validity else "not declared"
+    simultaneous = (
+        f"{_plain(100 * validity.confidence)} %, simultaneous for all answers" if validity else None
     )
-    yield "population", at_once
+    yield "population", simultaneous or "not declared"
     if study.parts > 1:
         yield "", f"units are split: each of {study.parts:,} queries reads a part of its own"
     if study.grid is not None:

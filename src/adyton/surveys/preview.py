@@ -43,7 +43,7 @@ class SurveyPreview(Shown):
         delta = f", delta {self.delta:g}".replace("e-0", "e-") if self.delta else ""
         notes = (
             f"All answers of a person cost epsilon {self.epsilon:g}{delta} together, whoever reads them.",
-            f"Half-widths for {self.people:,} reports, all lines at once with probability "
+            f"Half-widths for {self.people:,} reports, simultaneous for all lines, with probability "
             f"{self.confidence:.10g}; those for a population if people are independent draws.",
         )
         return Sheet(

@@ -28,7 +28,7 @@ GUIDE = """How to query a study well.
    of an answer on made-up rows, also free.
 4. Ask several queries at once with ask_many, or one query with GROUP BY: one charge pays for all.
 5. Read both intervals. The noise interval says where the exact value of these rows is. The population
-   interval says where the value of the population is, right for all answers of the study at once, however you
+   interval says where the value of the population is, simultaneous for all answers of the study, however you
    chose your queries. Report them under these names, and never a value without them. If an interval leaves
    both decisions open, the data do not say.
 6. A refusal says what would fit. Preview that, and ask it only if it still decides something. If nothing

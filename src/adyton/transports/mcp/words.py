@@ -127,7 +127,7 @@ def score_said(told: Told) -> str:
     interval = told["interval"]
     return (
         f"{told['metric']} = {told['value']:g}; population interval {_between(interval)} "
-        f"({_level(interval)}, for all scores of the holdout at once).\n"
+        f"({_level(interval)}, simultaneous for all scores of the holdout).\n"
         f"{_scores_left(told['scores_left'])}"
     )
 

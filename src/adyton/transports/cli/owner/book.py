@@ -34,7 +34,7 @@ Rows = Annotated[
 DiscoveryDelta = Annotated[str, typer.Option(help="Part of delta for keys that are found.", metavar="D")]
 Confidence = Annotated[
     str | None,
-    typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
+    typer.Option(help="With rows same: simultaneous for all studies, e.g. 0.95.", metavar="C"),
 ]
 Stability = Annotated[
     str | None, typer.Option(help="With rows same and accounting pure: validity.stability.", metavar="M")
