@@ -47,7 +47,7 @@ SURVEY = """
 [survey]
 name = "pets"
 epsilon = 2
-[queries.pet]
+[questions.pet]
 values = ["yes", "no"]
 """
 PURE = {

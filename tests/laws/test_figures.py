@@ -482,7 +482,7 @@ def test_open_links_are_enough_and_only_so_many_names_are_drawn() -> None:
         receipt["by"] = f"name{place % 10}"
     svg = read(burn_down(many))
     assert len(svg.marks("line")) == 2 + MOST_NAMES
-    assert any(f"the parts of {10 - MOST_NAMES} more names" in text for text in svg.texts())
+    assert any(f"the budget shares of {10 - MOST_NAMES} more names" in text for text in svg.texts())
 
 
 def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:

@@ -107,7 +107,7 @@ def config(theme: Theme) -> dict[str, Any]:
             "subtitleColor": theme.pale,
             "fontSize": 14 if theme.size.narrow else 16,
             "subtitleFontSize": 12,
-            "checkpoint": "start",
+            "anchor": "start",
             "frame": "bounds" if theme.size.narrow else "group",
             "offset": 14,
             "subtitlePadding": 5,
