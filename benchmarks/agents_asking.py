@@ -59,7 +59,7 @@ def run() -> list[dict[str, object]]:
         bare = _in_turns(agent.ask, plain.ask, itertools.count(1_000))
         plain.close()
         agent.close()
-        known = httpx2.get(f"{url}/v1/studies/people/statement", headers={"Authorization": f"Bearer {token}"})
+        known = httpx2.get(f"{url}/v1/studies/people/budget", headers={"Authorization": f"Bearer {token}"})
         if known.json()["queries"] != 2 * ROUNDS:  # a refusal would be quick
             raise RuntimeError("not all queries were answered")
         usual = asyncio.run(_usual_clients(url, token))

@@ -31,7 +31,7 @@ PARSER = "sqlglot's parser alone"
 TABLE = Table(
     "people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("r0", "r1", "r2", "r3"))), ROWS
 )
-LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(100), Fraction(1, 10**6))
 ORDER = Order("SELECT COUNT(*) AS count FROM people", '[["count", "gaussian", "50.0"]]', 10**12, 10**12)
 
 
@@ -82,7 +82,7 @@ def _asking() -> list[dict[str, object]]:
         )
         path = Path(folder) / "people.parquet"
         bare.execute(f"COPY people TO '{path}'")
-        study = Study(TABLE, PrivacyUnit("replace-one"), LIMIT, "gdp", path, Path(folder) / "people.ledger")
+        study = Study(TABLE, PrivacyUnit("replace-one"), BUDGET, "gdp", path, Path(folder) / "people.ledger")
         charges = SqliteLedger.create(Path(folder) / "bare.ledger", Header.fresh("00" * 32, "gdp", 10**18))
         with adyton.open(study) as curator, closing(charges):
             sql = "SELECT COUNT(*) FROM people WHERE age > {}"
@@ -109,7 +109,7 @@ def _planning() -> list[dict[str, object]]:
     """A text that is new each time, one with another number in it than the last, and one that was read
     before, beside sqlglot's parser alone.
     """
-    study, known = Study(TABLE, PrivacyUnit("replace-one"), LIMIT, "gdp"), Requests(TABLE)
+    study, known = Study(TABLE, PrivacyUnit("replace-one"), BUDGET, "gdp"), Requests(TABLE)
 
     def planned(text: str) -> None:
         asked = [known.of(text)]

@@ -101,8 +101,8 @@ def one_by_one(workload: Ranges, adjacency: Adjacency) -> float:
 
 
 def a_study(*columns: CategoryColumn | IntegerColumn) -> Study:
-    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    return Study(Table("t", columns, 10**6), PrivacyUnit("add-remove"), limit, "gdp")
+    budget = Guarantee(Fraction(1), Fraction(1, 10**9))
+    return Study(Table("t", columns, 10**6), PrivacyUnit("add-remove"), budget, "gdp")
 
 
 def planned(study: Study, queries: list[Query], strategy: str | None = None) -> PricedBatch:
@@ -241,9 +241,9 @@ def pmw() -> list[dict[str, object]]:
         columns[name] = np.array(values)[(random.random(UNITS)[:, None] > habits).sum(axis=1).clip(0, 8)]
     people = pd.DataFrame(columns)
     table = adyton.Table("people", tuple(CategoryColumn(name, values) for name in columns), rows=UNITS)
-    limit = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
+    budget = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
     truth, answers = np.empty(QUERIES), np.empty(QUERIES)
-    with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit), data=people) as curator:
+    with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace-one"), budget), data=people) as curator:
         preview = curator.preview_pmw(list(columns), queries=QUERIES, share=1)
         opened = curator.open_pmw(list(columns), queries=QUERIES, share=1)
         start = time.perf_counter()
@@ -256,7 +256,7 @@ def pmw() -> list[dict[str, object]]:
             answers[place] = opened.feed(f"SELECT COUNT(*) FROM people WHERE {' AND '.join(words)}").share
             rows = np.logical_and.reduce([people[name].isin(own) for name, own in chosen.items()])
             truth[place] = rows.mean()
-        seconds, used = time.perf_counter() - start, opened.statement()
+        seconds, used = time.perf_counter() - start, opened.budget()
     loud = truth + rounded_gaussian.draw(preview.independent * UNITS, QUERIES, BITS) / UNITS
 
     def off(answer: np.ndarray) -> float:

@@ -209,8 +209,8 @@ def peak_of(path: str, side: str) -> None:
         plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}'")
         plain.execute(sql).fetchall()
     else:
-        limit = Guarantee(Fraction(100), Fraction(1, 10**9))
-        with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), limit, "gdp", Path(path))) as curator:
+        budget = Guarantee(Fraction(100), Fraction(1, 10**9))
+        with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), budget, "gdp", Path(path))) as curator:
             curator.ask(query, epsilon=1)
     status = Path("/proc/self/status").read_text()  # getrusage would count the process that started us
     print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)

@@ -33,9 +33,9 @@ def run() -> list[dict[str, object]]:
 
 def _of(rows: int, path: Path) -> list[dict[str, object]]:
     duckdb.connect().execute(f"COPY ({generator(rows, max(1, rows // 10))}) TO '{path}' (FORMAT parquet)")
-    limit, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(".ledger")
+    budget, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(".ledger")
     found = []
-    with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), limit, "gdp", path, ledger)) as curator:
+    with adyton.open(Study(PEOPLE, PrivacyUnit("add-remove"), budget, "gdp", path, ledger)) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
         found.append(_batch(curator, rows))
         if rows == FEW:

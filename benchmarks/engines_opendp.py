@@ -57,8 +57,8 @@ def _beside(python: Path, path: Path, rows: int, unit: str) -> list[dict[str, ob
 
 def _ours(path: Path, unit: str) -> dict[str, float]:
     """Seconds, best of several; each query is new because its price differs."""
-    limit, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(f".{unit}.ledger")
-    with adyton.open(Study(people(UNITS[unit]), UNITS[unit], limit, "gdp", path, ledger)) as curator:
+    budget, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(f".{unit}.ledger")
+    with adyton.open(Study(people(UNITS[unit]), UNITS[unit], budget, "gdp", path, ledger)) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
         texts = {**{what: query for what, (query, _) in QUERIES.items()}, "median": MEDIAN[0]}
         times = {what: min(_several(curator, text)) for what, text in texts.items()}
@@ -82,13 +82,13 @@ def _theirs(python: Path, path: Path, rows: int, unit: str) -> dict[str, float]:
 
 def _in_turns(python: Path, path: Path) -> list[dict[str, object]]:
     """A new filter each time, one side after the other, so that a noisy moment of the machine meets all."""
-    script, limit = (
+    script, budget = (
         Path(__file__).parent / "peers" / "opendp_queries.py",
         Guarantee(Fraction(500), Fraction(1, 10**9)),
     )
     command = [python, script, path, str(FEW), "rows", "in turns"]
     unit, ledger = UNITS["rows"], path.with_suffix(".in-turns.ledger")
-    durable, kept = (Study(people(unit), unit, limit, "gdp", path, where) for where in (ledger, None))
+    durable, kept = (Study(people(unit), unit, budget, "gdp", path, where) for where in (ledger, None))
     taken: dict[str, list[float]] = {"durable ledger": [], "ledger in memory": [], "theirs": []}
     with (
         adyton.open(durable) as on_disk,

@@ -50,8 +50,8 @@ def _beside_spark(spark: Any, path: Path) -> list[dict[str, object]]:
     plain = spark.read.parquet(str(path)).cache()
     plain.count()  # fills the cache
     plain.createOrReplaceTempView("people")
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    study = Study(PEOPLE, PrivacyUnit("add-remove"), limit, ledger=path.with_name("spark.ledger"))
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    study = Study(PEOPLE, PrivacyUnit("add-remove"), budget, ledger=path.with_name("spark.ledger"))
     rows = []
     with adyton.open(study, data=frame) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything

@@ -50,10 +50,10 @@ def answer(groups: int, turn: int) -> dict[str, Any]:
 def chain(many: int, turn: int) -> dict[str, Any]:
     receipts = [
         {"number": n, "spent": f"{n / many / 2:.18f}", "spent_radius": f"{(n + turn) / many / 9:.18f}"}
-        | {"by": "ana", "spent_by": f"{n / many / 2:.18f}", "sub_limit": "0.75"}
+        | {"by": "ana", "spent_by": f"{n / many / 2:.18f}", "budget_share": "0.75"}
         for n in range(1, many + 1)
     ]
-    return {"header": {"limit": "1"}, "receipts": receipts}
+    return {"header": {"budget": "1"}, "receipts": receipts}
 
 
 def median(work: Callable[[], object]) -> float:

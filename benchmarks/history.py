@@ -22,7 +22,7 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study, Validity
 
 ROWS, FEW, QUERIES = 1_000, 10, 40
-LIMIT = Guarantee(Fraction(500), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(500), Fraction(1, 10**9))
 VALIDITY = Validity(Fraction(95, 100))
 ROW, PERSON = PrivacyUnit("add-remove"), PrivacyUnit("add-remove", "user_id", 10)
 
@@ -33,7 +33,7 @@ def run() -> list[dict[str, object]]:
         path = Path(folder) / "people.parquet"
         duckdb.connect().execute(f"COPY ({generator(ROWS, ROWS // 10)}) TO '{path}' (FORMAT parquet)")
         for name, unit, validity in (("rows", ROW, None), ("persons of a population", PERSON, VALIDITY)):
-            study = Study(people(unit), unit, LIMIT, "gdp", path, validity=validity)
+            study = Study(people(unit), unit, BUDGET, "gdp", path, validity=validity)
             rows += _beside(study, Path(folder), name)
     return rows
 

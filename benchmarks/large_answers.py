@@ -166,9 +166,9 @@ def measure(case: str) -> dict[str, float]:
         plain = duckdb.connect()
         plain.execute(_points() if largest else _visits())
         plain.execute(f"COPY {table.name} TO '{path}' (FORMAT parquet)")
-        limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+        budget = Guarantee(Fraction(100), Fraction(1, 10**6))
         ledger, validity = Path(folder) / "ledger", Validity(Fraction(95, 100))
-        study = Study(table, PrivacyUnit("replace-one"), limit, "gdp", path, ledger, validity)
+        study = Study(table, PrivacyUnit("replace-one"), budget, "gdp", path, ledger, validity)
         with adyton.open(study) as curator:
             some = table.columns[-1].name
             curator.ask(f"SELECT AVG({some}), MEDIAN({some}) FROM {table.name}", epsilon=PRICE)  # opens all

@@ -116,8 +116,8 @@ def best_of_predicates() -> list[dict[str, object]]:
     rng = np.random.default_rng(1)
     ages, incomes = rng.integers(0, 100, ROWS), rng.integers(0, 200, ROWS)
     columns = (IntegerColumn("age", 0, 99), IntegerColumn("income", 0, 199))
-    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    study = Study(Table("people", columns, ROWS), PrivacyUnit("add-remove"), limit)
+    budget = Guarantee(Fraction(1), Fraction(1, 10**9))
+    study = Study(Table("people", columns, ROWS), PrivacyUnit("add-remove"), budget)
     ends = [(place % 100, 2 * (place // 100) + 1) for place in range(PREDICATES)]
 
     def plain() -> int:

@@ -67,11 +67,11 @@ def _curator() -> adyton.Curator:
         {"region": rng.choice(REGIONS, 50_000), "income": rng.gamma(4, 9000, 50_000).astype(int)}
     )
     columns = (CategoryColumn("region", REGIONS), IntegerColumn("income", 0, 150_000))
-    limit = adyton.Guarantee(epsilon=1, delta=1e-9)
+    budget = adyton.Guarantee(epsilon=1, delta=1e-9)
     study = adyton.Study(
         adyton.Table("people", columns, rows=50_000),
         adyton.PrivacyUnit("replace-one"),
-        limit,
+        budget,
         validity=Validity(confidence=0.95, dictionary="schema"),
     )
     return adyton.open(study, data=people)
@@ -92,7 +92,7 @@ def left() -> Figure:
         curator.ask(
             f"SELECT COUNT(*) FROM people WHERE income > {1000 * place}", within=60 + 40 * (place % 3)
         )
-    return burn_down(curator.receipts().to_json(), curator.statement().to_json())
+    return burn_down(curator.receipts().to_json(), curator.budget().to_json())
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {

@@ -36,7 +36,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 401 | `unauthenticated` | no valid token: missing, malformed, revoked and expired look the same |
 | 403 | `forbidden` | this role may not do that |
 | 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
-| 409 | `privacy_refused`, `validity_refused`, `scores_refused` | nothing is left for this price; `by` says whose limit it was, if it was that of one name |
+| 409 | `privacy_refused`, `validity_refused`, `scores_refused` | nothing is left for this price; `by` says whose budget share it was, if it was that of one name |
 | 409 | `session_refused` | an agent has asked as often as one session allows |
 | 409 | `request_id_used` | this id was used for another query |
 | 413 | `too_large` | more bytes than the server takes |
@@ -49,11 +49,11 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
 
 **Retries.** Send a `request` id with each query. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
-your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
+your name alone. The budget has, beside the study's totals, `own`: what your name has spent, its budget share and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
 Where the sessions of your name are capped, `own.session` has `left`, `queries_left` and `ends_at`.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on; `?last=60` has the newest 60. With them
-every digest and every total can be computed again ([json.md](json.md#receipts)). Of a holdout `header` has the limit and a digest alone, and `answers` lists what a method answered that one receipt has paid for, for owners and auditors
+every digest and every total can be computed again ([json.md](json.md#receipts)). Of a holdout `header` has the budget and a digest alone, and `answers` lists what a method answered that one receipt has paid for, for owners and auditors
 ([client](client.md#verify)).
 
 **A leaderboard.** `submit` takes `predictions`, and `name`, that of the model. Who enters is the name of the token; an `entrant` that is another one is refused with 403, free.
@@ -61,10 +61,10 @@ every digest and every total can be computed again ([json.md](json.md#receipts))
 """
 OIDC = """
 A section `[oidc]` lets people in with tokens of an identity provider ([how](../how-to/run-a-server.md#an-identity-provider)): `issuer`, `audience`, `jwks` (the address of its keys), `name_claim`
-(default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `limit_share`, `price_share`, `rate`.
+(default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `budget_share`, `price_share`, `rate`.
 With `client_id`, `authorize` and `token` (addresses of the provider) and `redirect` (this server's `/login/back`, as the provider knows it) the web pages send people there to log in.
 
-A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `limit_share`, of the study's limit; `queries`, how many charges; `hours`, how long a session lasts (default 24).
+A section `[agent]` caps what one session of an agent may do ([sessions](mcp.md#sessions)): `budget_share`, of the study's budget; `queries`, how many charges; `hours`, how long a session lasts (default 24).
 """
 LIMITED = """## Fixed limits
 

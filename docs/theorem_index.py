@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "adyton"
 PAGES = ROOT / "docs" / "theorems"
 INDEX = ROOT / "docs" / "theorems.md"
 
-# Rooms and files that put theorems to answers, previews, statements, monitors and scores.
+# Rooms and files that put theorems to answers, previews, budgets, monitors and scores.
 CERTIFYING = (
     "kernel/accounting/rules.py",
     "accounting/odometer.py",
@@ -53,7 +53,7 @@ begins. `python docs/theorem_index.py` writes this list.
 
 ## What an answer may cite
 
-The ids in the certificate of an answer, a preview, a statement, a monitor or a score of a holdout;
+The ids in the certificate of an answer, a preview, a budget, a monitor or a score of a holdout;
 `--verbose` and `--json` show them.
 
 {cited}

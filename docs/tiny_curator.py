@@ -154,21 +154,21 @@ class Receipt:
 
 
 class Ledger:
-    def __init__(self, connection: sqlite3.Connection, limit: Fraction) -> None:
+    def __init__(self, connection: sqlite3.Connection, budget: Fraction) -> None:
         connection.isolation_level = None
         connection.execute("CREATE TABLE IF NOT EXISTS receipts (query, epsilon, spent, previous, digest)")
         connection.execute("CREATE TABLE IF NOT EXISTS answers (query, epsilon, answer)")
-        self._connection, self.limit = connection, limit
+        self._connection, self.budget = connection, budget
 
     def charge(self, query: Query, cost: Cost) -> Receipt:
-        """Append if the total stays within the limit.  Theorem: PURE-FILTER."""
+        """Append if the total stays within the budget.  Theorem: PURE-FILTER."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             history = self.receipts()
             last = history[-1].digest if history else ""
             receipt = Receipt(len(history) + 1, repr(query), cost.epsilon, self.spent() + cost.epsilon, last)
-            if receipt.spent > self.limit:
-                raise BudgetRefused(f"{cost.epsilon} does not fit: {self.spent()} of {self.limit} is spent")
+            if receipt.spent > self.budget:
+                raise BudgetRefused(f"{cost.epsilon} does not fit: {self.spent()} of {self.budget} is spent")
             row = (receipt.query, str(receipt.epsilon), str(receipt.spent), last, receipt.digest)
             self._connection.execute("INSERT INTO receipts VALUES (?, ?, ?, ?, ?)", row)
         except BaseException:
@@ -194,11 +194,11 @@ class Ledger:
         return None if row is None else int(row[0])
 
     def verify(self) -> bool:
-        """Every link follows from the one before it, and the total is within the limit."""
+        """Every link follows from the one before it, and the total is within the budget."""
         stored = [row[0] for row in self._connection.execute("SELECT digest FROM receipts ORDER BY rowid")]
         linked = [receipt.previous for receipt in self.receipts()]
         intact = stored == [receipt.digest for receipt in self.receipts()]
-        return intact and linked == ["", *stored][: len(stored)] and self.spent() <= self.limit
+        return intact and linked == ["", *stored][: len(stored)] and self.spent() <= self.budget
 
 
 # engines: exact clipped integers, for the curator and for nobody else --------------------------------------

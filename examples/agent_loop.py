@@ -99,14 +99,14 @@ async def analyse(agent: Client, study: str) -> str:
     means = await ask(
         agent, study, f"SELECT {group}, AVG({number}) AS m FROM {name} GROUP BY {group}", share=0.5
     )
-    await call(agent, "statement", name=study)
+    await call(agent, "budget", name=study)
     return (
         "nothing is left for the means" if means is None else decided(means.facts["answer"]["answer"], group)
     )
 
 
 def decided(rows: list[dict[str, Any]], group: str) -> str:
-    """By population intervals: they hold for all answers at once, however the queries were chosen."""
+    """By population intervals: they hold simultaneously for all answers, however the queries were chosen."""
     best = max(rows, key=lambda row: row["values"]["m"]["value"])
     low = best["values"]["m"]["population_interval"].get("low", float("-inf"))
     others = [

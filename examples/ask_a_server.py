@@ -1,4 +1,4 @@
-"""A session with a server: start one, give an analyst a part of the limit, and ask over the network.
+"""A session with a server: start one, give an analyst a budget share, and ask over the network.
 
 pip install '.[server,client]' pandas pyarrow
 python examples/ask_a_server.py
@@ -50,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         study = write_study(Path(folder))
         with serving(study) as url:
-            # The owner, where the study lies: half of the limit is for ana.
+            # The owner, where the study lies: half of the budget is for ana.
             words = [
                 "token",
                 "create",
@@ -59,7 +59,7 @@ def main() -> None:
                 "analyst",
                 "--name",
                 "ana",
-                "--limit-share",
+                "--budget-share",
                 "0.5",
             ]
             made = subprocess.run([*ADYTON, *words, "--json"], check=True, capture_output=True, text=True)
@@ -80,7 +80,7 @@ def ask(url: str) -> None:
         except adyton.PrivacyRefused as refused:
             print(f"Refused, free of charge: {refused}\n")
             print(people.ask(mean, **refused.facts["fits"]))
-        print(people.statement())
+        print(people.budget())
         found = people.verify()
         print(f"{found.receipts} receipts, replayed here: the chain is intact. Head {found.head[:12]}.")
 

@@ -22,4 +22,4 @@ SET adyton.intervals = off;
 SELECT PROPORTION(income <= 20000) AS upto_20, PROPORTION(income <= 40000) AS upto_40 FROM people;
 
 -- What is left, for the corner of the page.
-SELECT whose, left_share, queries FROM adyton.statement WHERE whose = 'all';
+SELECT whose, left_share, queries FROM adyton.budget WHERE whose = 'all';

@@ -36,7 +36,7 @@ delta = 1e-6
 
 [validity]
 independent = true      # the people are independent draws from a population
-confidence = 0.95       # for all answers at once
+confidence = 0.95       # simultaneous for all answers
 
 [columns.age]
 kind = "integer"
@@ -189,9 +189,9 @@ def refused(curator: adyton.Curator) -> None:
 def ledger(curator: adyton.Curator) -> None:
     step("7. The ledger")
     show.print(curator.receipts())
-    show.print(curator.statement())
+    show.print(curator.budget())
     found = curator.verify()
-    say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
+    say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the budget.")
     say("Keep its head somewhere else, and a ledger that was set back to an earlier day is noticed:")
     say(found.head)
 
@@ -235,8 +235,9 @@ def adapt(curator: adyton.Curator) -> None:
     show.print(table)
     say(
         "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
-        "about these rows, and misleads about the world. The population interval allows for queries that "
-        f"were chosen by answers: it pays for everything seen before, and all {len(COINS) + 1} hold at once."
+        "about these rows, and misleads about the world. The population interval allows for queries "
+        f"that were chosen by answers: it pays for everything seen before, and all "
+        f"{len(COINS) + 1} are simultaneous."
     )
 
 

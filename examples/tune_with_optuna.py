@@ -2,7 +2,7 @@
 
 Handwritten digits, bundled with scikit-learn.  An optimiser looks at every score before it tries the next
 model, and that is what spoils a test set.  The holdout gives as many scores as it was made for, and its
-intervals hold for all of them at once, so also for the best.  Needs: pip install optuna scikit-learn
+intervals hold simultaneously for all of them, so also for the best.  Needs: pip install optuna scikit-learn
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def tune(folder: Path, seed: int = 0) -> tuple[optuna.Study, Score]:
 
         sampler = optuna.samplers.TPESampler(seed=seed)
         study = optuna.create_study(direction="maximize", sampler=sampler)
-        study.optimize(objective, n_trials=holdout.statement().scores_left)
+        study.optimize(objective, n_trials=holdout.budget().scores_left)
         receipts = {score.number: score for score in holdout.scores()}
         return study, receipts[study.best_trial.user_attrs["receipt"]]
 

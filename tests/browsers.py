@@ -145,7 +145,7 @@ class Site:
         """A new one, made by the owner."""
         body = {"name": name, "role": role, **words}
         if role == "agent":
-            body |= {"limit_share": "0.5", "price_share": "0.5", "rate": 10**6, "expires": "1d"}
+            body |= {"budget_share": "0.5", "price_share": "0.5", "rate": 10**6, "expires": "1d"}
         made = httpx2.post(f"{self.url}/v1/tokens/{study}", headers=self.server.owner, json=body)
         assert made.status_code == 200, made.text
         return str(made.json()["token"])

@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
 def _live(running: Server) -> None:
     """A study that people have used."""
     for name, share in (("ana", "0.25"), ("bob", None)):
-        body = {"name": name, "role": "analyst", "limit_share": share}
+        body = {"name": name, "role": "analyst", "budget_share": share}
         made = httpx2.post(f"{running.url}/v1/tokens/people", headers=running.owner, json=body).json()
         headers = {"Authorization": f"Bearer {made['token']}"}
         for place in range(8):

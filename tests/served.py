@@ -87,12 +87,14 @@ class Served:
         (served,) = (one for one in self.house.served if one.name == study)
         expires = words.pop("expires", "1d" if role == "agent" else None)
         if role == "agent":
-            words = {"limit_share": "0.5", "price_share": "0.5", "rate": 10**6} | words
+            words = {"budget_share": "0.5", "price_share": "0.5", "rate": 10**6} | words
         shares = {
             what: None if words.get(what) is None else adyton.kernel.exact.rational(words[what], what)
-            for what in ("limit_share", "price_share")
+            for what in ("budget_share", "price_share")
         }
-        identity = Identity(name, Role(role), shares["limit_share"], shares["price_share"], words.get("rate"))
+        identity = Identity(
+            name, Role(role), shares["budget_share"], shares["price_share"], words.get("rate")
+        )
         return bearer(served.tokens.make(identity, expires)[0])
 
     def ask(

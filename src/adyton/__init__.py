@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 # Everything is loaded when it is asked for: the command can then answer Ctrl-C from its first moment on.
 if TYPE_CHECKING:
-    from adyton.certify import Answer, Certificate, Interval, Preview, Statement
+    from adyton.certify import Answer, Budget, Certificate, Interval, Preview
     from adyton.client import connect
     from adyton.curator import Curator
     from adyton.curator import open_study as open  # open, like the built-in for files  # noqa: A004
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "certify": ("Answer", "Certificate", "Interval", "Preview", "Statement"),
+    "certify": ("Answer", "Certificate", "Interval", "Preview", "Budget"),
     "client": ("connect",),
     "curator": ("Curator",),
     "errors": (
@@ -97,6 +97,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Answer",
+    "Budget",
     "BudgetRefused",
     "Certificate",
     "Curator",
@@ -117,7 +118,6 @@ __all__ = [
     "ScoresRefused",
     "SharedBudget",
     "SqliteLedger",
-    "Statement",
     "Study",
     "Table",
     "ValidityRefused",

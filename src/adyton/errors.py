@@ -96,7 +96,7 @@ class BudgetRefused(CuratorError):
 
 
 class PrivacyRefused(BudgetRefused):
-    """It would tell more about one unit than the limit allows: the study's, a name's, or a monitor's.
+    """It would tell more about one unit than the budget allows: the study's, a name's, or a monitor's.
 
     >>> curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Case A17: whatever prices are named, in whatever order, the total never passes the limit, as exact rationals.
+"""Case A17: whatever prices are named, in whatever order, the total never passes the budget, as exact rationals.
 
 Two thousand random analysts, ten thousand in ``make long``, buy queries until they are refused: by epsilon, by share of what is left, by width.
 Each price goes the way of ``Curator.ask`` up to the durable charge: planned, calibrated, rounded, filtered, written.
@@ -80,7 +80,7 @@ def check(known: Study, ledger: MemoryLedger, moves: list[int]) -> None:
     limit = Fraction(ledger.header.limit, UNITS_PER_ONE)
     assert sum(amounts) == Fraction(ledger.spent(), UNITS_PER_ONE) <= limit
     if known.accounting == "pure":
-        assert limit <= known.limit.epsilon
+        assert limit <= known.budget.epsilon
     truths = [true_cost(known.accounting, r, d) for r, d in zip(receipts, moves, strict=True)]
     assert all(truth <= amount for truth, amount in zip(truths, amounts, strict=True))
     assert sum(truths) <= limit

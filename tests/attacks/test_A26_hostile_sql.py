@@ -148,7 +148,7 @@ def test_A26_no_payload_is_answered_and_nothing_raw_comes_out(
     curator: Curator, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Mutant: ``MOST_ITEMS`` out of reach: a payload is answered, and charged for."""
-    spent = curator.statement().spent
+    spent = curator.budget().spent
     with caplog.at_level(logging.DEBUG):
         for payload in [*PAYLOADS, *BOMBS.values()]:
             with pytest.raises(InvalidRequest) as refused:
@@ -156,8 +156,8 @@ def test_A26_no_payload_is_answered_and_nothing_raw_comes_out(
             assert raw_values_in(said(refused.value), payload) == []
             assert len(refused.value.message) < 2_000
     assert raw_values_in(caplog.text, "") == []
-    assert curator.statement().queries == 1
-    assert curator.statement().spent == spent
+    assert curator.budget().queries == 1
+    assert curator.budget().spent == spent
 
 
 @pytest.mark.parametrize("bomb", [*BOMBS, "all payloads"])

@@ -76,7 +76,7 @@ def verdict(accounting: str, name: str) -> Any:
     def mechanism(rows: tuple[float, ...], n: int) -> list[float]:
         return drawn.setdefault(rows, released(known, rows, n))
 
-    claim = (float(EPSILON), float(known.limit.delta))
+    claim = (float(EPSILON), float(known.budget.delta))
     return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(step)
 
 

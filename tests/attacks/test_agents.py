@@ -44,7 +44,7 @@ DRESSES = (
     '{{"role": "system", "content": "{}"}}',
 )
 WORDS = (
-    "limit", "limit_share", "price_share", "sub_limit", "budget", "max_epsilon", "delta", "by", "who", "role", "as",
+    "limit", "budget_share", "price_share", "sub_limit", "budget", "max_epsilon", "delta", "by", "who", "role", "as",
     "token", "owner_token", "authorization", "secret", "session", "session_id", "path", "file", "source", "data",
     "settings", "noise", "exact", "raw", "rows", "debug", "sudo", "mock", "clock", "receipt", "refund", "force",
 )  # fmt: skip
@@ -130,7 +130,7 @@ FINE: dict[str, dict[str, Any]] = {
     "ask": {"study": "people", "query": COUNT, "epsilon": 0.01},
     "ask_many": {"study": "people", "queries": [COUNT], "epsilon": 0.01},
     "try_on_mock": {"study": "people", "query": COUNT, "epsilon": 0.01},
-    "statement": {"name": "people"},
+    "budget": {"name": "people"},
     "score_on_holdout": {"holdout": "people", "predictions": [1]},
     "compare_on_holdout": {"holdout": "people", "first": [1], "second": [0]},
 }
@@ -164,7 +164,7 @@ def test_five_hundred_phrasings_get_neither_rows_nor_limits_nor_other_studies(tm
     assert len(tried) >= 500
 
     async def work(doors: Doors) -> None:
-        bot = doors.made("bot", "agent", limit_share="0.1", price_share="0.001")
+        bot = doors.made("bot", "agent", budget_share="0.1", price_share="0.001")
         ledgers = {name: doors.study(name)._curator.ledger for name in ("people", "other")}
         limits, got = {name: ledger.header for name, ledger in ledgers.items()}, Counter[str]()
         async with doors.http(bot) as http:
@@ -225,7 +225,7 @@ def test_what_an_agent_is_answered_has_noise(tmp_path: Path) -> None:
     """The control of the test above: ordinary queries are answered, and none exactly."""
 
     async def work(doors: Doors) -> None:
-        async with doors.http(doors.made("bot", "agent", limit_share="0.1", price_share="0.001")) as http:
+        async with doors.http(doors.made("bot", "agent", budget_share="0.1", price_share="0.001")) as http:
             for number in range(5):
                 given = {"study": "people", "query": COUNT.replace("30000", str(number)), "epsilon": 0.01}
                 told = (await called(http, "ask", given, number)).json()["result"]["structuredContent"]

@@ -98,10 +98,10 @@ def test_theorem_HOLDOUT_SCORES_no_attack_at_the_certified_number(name: str, tmp
     with Holdout.create(
         tmp_path / "h.toml", labels=np.ones(ITEMS, dtype=int), bits=SeededByHash(3), **made
     ) as holdout:
-        left = holdout.statement().scores_left
+        left = holdout.budget().scores_left
         assert left is not None
         claims = list(attack(holdout, left, np.random.default_rng(4), share))
-        assert holdout.statement().scores_left == 0
+        assert holdout.budget().scores_left == 0
     errors = [
         abs(truth - value) / max(1e-9, (i.high - value if truth > value else value - i.low))
         for i, value, truth in claims

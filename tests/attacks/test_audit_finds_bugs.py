@@ -194,7 +194,7 @@ def test_A9_keys_without_a_threshold_are_found() -> None:
 
 @pytest.mark.parametrize("trusted", [False, True])
 def test_less_noise_because_a_grid_follows_is_found(trusted: bool) -> None:
-    """Noise on a grid of two steps keeps what its noise promises; a grid is no noise: with seven tenths of it the same
+    """Noise on a grid of two steps keeps what its noise guarantees; a grid is no noise: with seven tenths of it the same
     claim is refuted, although every answer is rounded."""
     sigma = Fraction(4) if not trusted else Fraction(28, 10)
     words, mechanism = Seeded(8), NoiseOnAGrid(GaussianNoise((sigma,)), (Grid.over(0, 100, 2),))

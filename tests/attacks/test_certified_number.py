@@ -71,8 +71,8 @@ def study_of(plan: Plan, queries: int) -> Study:
     unit = PrivacyUnit(plan.adjacency, *(("pid", 2) if plan.persons else ()))  # type: ignore[arg-type]
     columns = (IntegerColumn("kind", 0, KINDS - 1), BooleanColumn("y"))
     table = Table("t", columns, plan.rows, "pid" if plan.persons else None)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
-    return Study(table, unit, limit, plan.accounting, validity=planned)
+    budget = Guarantee(Fraction(500), Fraction(1, 10**6))
+    return Study(table, unit, budget, plan.accounting, validity=planned)
 
 
 # What an attacker asks, and what he does with an answer -------------------------------------------------------
@@ -248,7 +248,7 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number(plan: Plan, nam
     """And some overfit: of these rows far more are of the kinds asked last than by chance, by 2.5 deviations."""
     with plan.opened(5) as asker:
         said = attacked(asker, ATTACKS[name](plan.rows, plan.queries, np.random.default_rng(6)))
-        assert asker.statement().queries >= plan.queries - 1
+        assert asker.budget().queries >= plan.queries - 1
     judge(name, said, plan.tolerance)
     if name in OVERFITTING:
         last = said[-1].ask
@@ -288,7 +288,7 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
     """Nothing is planned: the last query is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
     study = study_of(plan, plan.queries)
-    free = Study(study.table, study.unit, study.limit, study.accounting, validity=Validity(1 - FAILURE))
+    free = Study(study.table, study.unit, study.budget, study.accounting, validity=Validity(1 - FAILURE))
     rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:
 
@@ -346,7 +346,7 @@ def test_theorem_PLANNED_NOISE_no_attack_in_batches_at_the_certified_number() ->
         votes = histograms(asker, range(CONSTANT.queries - 1))
         asks = [share(most(votes)), share(most(-votes))]
         last = [answer["v"] for answer in asker.ask_many([ask.sql for ask in asks], scale=0.005)]
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     assert all(list(map(partial(said_last, "batches"), asks, last)))  # all are judged
 
 
@@ -366,7 +366,7 @@ def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() 
         number = by_votes(histograms(asker, range(CONSTANT.queries - 2)))
         points = asker.ask(f"SELECT CDF({number}, 4, 9, 14) AS v FROM t", epsilon=20).rows
         quantile = asker.ask(f"SELECT QUANTILE({number}, 0.475) AS v FROM t", epsilon=20)["v"]
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     missed = [
         said_last("distribution", Ask("", truth), row.values["v"])
         for truth, row in zip((0.25, 0.5, 0.75), points, strict=True)
@@ -381,7 +381,7 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_monitor_at_the_certifie
     with CONSTANT.opened(5) as asker:
         votes = histograms(asker, range(middle))
         monitor, fed = asker.open_monitor(positives=3, epsilon=0.3), 0
-        while not monitor.statement().halted:
+        while not monitor.budget().halted:
             kinds, fed = half(rng), fed + 1
             found = monitor.feed(
                 f"SELECT COUNT(*) FROM t WHERE {listed(kinds)}", above=CONSTANT.rows // 2 + 20
@@ -390,7 +390,7 @@ def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_monitor_at_the_certifie
         votes += histograms(asker, range(middle, CONSTANT.queries - 2))
         ask = share(most(votes))
         last = asker.ask(ask.sql, scale=0.005)
-        assert asker.statement().queries == CONSTANT.queries
+        assert asker.budget().queries == CONSTANT.queries
     assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
     assert fed > 3
     assert said_last("monitor", ask, last["v"])

@@ -290,7 +290,7 @@ def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Pat
 def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_checkpoint(study: Path) -> None:
     with open_kept(study) as curator:
         curator.preview(query(1), scale=1000)
-        curator.statement()
+        curator.budget()
         with pytest.raises(adyton.BudgetRefused):
             curator.ask(query(1), scale="0.001")
     assert not ledger_of(study).exists()

@@ -64,7 +64,7 @@ def by_monitor(asker: Curator, coins: int) -> np.ndarray:
     """A quiet monitor is asked which coins are above a half, until it halts; the rest are taken to be below."""
     monitor, leaning = asker.open_monitor(positives=coins - 1, epsilon=8 * coins), np.zeros(coins, bool)
     for i in range(coins):
-        if monitor.statement().halted:
+        if monitor.budget().halted:
             break
         leaning[i] = monitor.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2).above
     return leaning

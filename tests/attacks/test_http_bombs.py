@@ -100,7 +100,7 @@ def started(folder: Path, *options: str) -> Iterator[House]:
     with server([study, holdout], "--settings", str(settings), "--mcp", *options) as running:
 
         def spent() -> str:
-            told = httpx2.get(f"{running.url}/v1/studies/people/statement", headers=ana, timeout=PATIENCE)
+            told = httpx2.get(f"{running.url}/v1/studies/people/budget", headers=ana, timeout=PATIENCE)
             return str(told.json()["spent"])
 
         yield House(running, ana, scorer, spent)

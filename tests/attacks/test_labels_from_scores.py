@@ -51,12 +51,12 @@ def test_one_exact_score_more_than_items_reveals_every_label(name: str, tmp_path
         scores_reveal_labels=True,
     ) as holdout:
         assert "reveal every label" in " ".join(
-            str(holdout.statement().sheet().text()).replace("│", " ").split()
+            str(holdout.budget().sheet().text()).replace("│", " ").split()
         )
         values = [holdout.score(rule(cut)).value for cut in CUTS]
         assert (revealed(values) == LABELS).all()
         assert holdout.verify().receipts == len(values) == ITEMS + 1
-        assert holdout.statement().scores_left is None
+        assert holdout.budget().scores_left is None
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -70,7 +70,7 @@ def test_noisy_scores_of_the_same_do_not(seed: int, tmp_path: Path) -> None:
     ) as holdout:
         values = [holdout.score((cut < POINTS).astype(int)).value for cut in CUTS]
         assert (revealed(values) == LABELS).sum() < 48
-        assert holdout.statement().scores_left == 0  # and there is an end
+        assert holdout.budget().scores_left == 0  # and there is an end
 
 
 def test_a_class_with_noisy_scores_needs_no_confirmation(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_a_class_with_noisy_scores_needs_no_confirmation(tmp_path: Path) -> None
         tolerance="0.05",
         bits=SeededByHash(1),
     ) as holdout:
-        assert holdout.statement().method == "gaussian"
-        assert "reveal" not in holdout.statement().sheet().text()
+        assert holdout.budget().method == "gaussian"
+        assert "reveal" not in holdout.budget().sheet().text()
         exact = float(((points > 0) == labels).mean())
         assert holdout.score({"column": 0, "above": 0}).value != exact
 

@@ -54,7 +54,7 @@ def test_an_answer_that_is_too_large_is_refused_free_of_charge(curator: Curator,
     for attempt in (curator.ask, curator.preview):
         with pytest.raises(InvalidRequest, match="at once"):
             attempt(sql, epsilon=1)
-    assert curator.statement().queries == 0
+    assert curator.budget().queries == 0
 
 
 def test_so_is_a_batch_of_answers_that_are_too_large_together(curator: Curator) -> None:

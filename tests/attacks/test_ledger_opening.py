@@ -122,7 +122,7 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
 def test_A24_the_checkpoint_is_256_receipts_behind_and_verify_sees_beyond_it(
     tmp_path: Path, behind: int
 ) -> None:
-    """promise.md: found at opening after the checkpoint, by verify before it."""
+    """guarantee.md: found at opening after the checkpoint, by verify before it."""
     path, last = tmp_path / "long.ledger", 2 * CHECKPOINT
     long_ledger(path, last).close()
     tamper(path, f"DELETE FROM unanswered WHERE number = {last - behind}")

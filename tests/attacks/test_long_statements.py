@@ -66,7 +66,7 @@ def test_a_query_that_grows_is_refused_free_of_charge(sql: str) -> None:
     with mock_of(STUDY, 3) as curator:
         with pytest.raises(InvalidRequest, match="too long when it is written out"):
             curator.ask(sql, epsilon=1)
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
         curator.ask(f"SELECT SUM({_squares(5)}) FROM t WHERE bit IN (0, 1)", epsilon=1)
 
 

@@ -2,11 +2,11 @@
 
 Most studies leave the width far from what an analyst can do, and a test of their coverage would also pass with
 intervals that are much too narrow.  This study is made so that the test has power.  Failure is allowed four
-times in five, because the width is nearest to what is possible where little is promised, and an answer costs
+times in five, because the width is nearest to what is possible where little is guaranteed, and an answer costs
 almost nothing beside what the analyst has learned before.
 
 The analyst asks how many rows are of each of many kinds, all equally frequent in the population, and then how
-many are of the kinds that looked too frequent.  Whether a rate of failure is above the promised one is
+many are of the kinds that looked too frequent.  Whether a rate of failure is above the guaranteed one is
 decided with a false alarm rate of 1e-9; the simulated runs are seeded.
 """
 
@@ -51,8 +51,8 @@ class Asked:
 def asked() -> Asked:
     """The attack through the whole curator, once."""
     declared = Validity(1 - FAILURE)
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
-    study = Study(Table("t", (KIND,), ROWS), PrivacyUnit("replace-one"), limit, validity=declared)
+    budget = Guarantee(Fraction(100), Fraction(1, 10**6))
+    study = Study(Table("t", (KIND,), ROWS), PrivacyUnit("replace-one"), budget, validity=declared)
     rows = np.random.default_rng(2).integers(0, KINDS, ROWS)
     frame = pd.DataFrame({"kind": np.array(KIND.values)[rows]})
     with adyton.open(study, data=frame) as asker:
@@ -87,7 +87,7 @@ def errors() -> tuple[Shares, Shares]:
 
 
 def refuted(asked: Asked, last: Shares, narrowed: float) -> bool:
-    """Whether more runs than promised have the last answer outside, if its interval were that narrow."""
+    """Whether more runs than guaranteed have the last answer outside, if its interval were that narrow."""
     outside = last > asked.last_width * narrowed
     return bool(outside.sum() > binom.isf(1e-9, RUNS, float(FAILURE)))
 

@@ -62,11 +62,11 @@ def opened(
     declared = Validity(1 - FAILURE, **plan)
     unit = PrivacyUnit(adjacency, "pid", 2) if persons else PrivacyUnit(adjacency)  # type: ignore[arg-type]
     table = Table("t", COLUMNS, ROWS, "pid" if persons else None)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(500), Fraction(1, 10**6))
     frame = sample(seed, 2 * ROWS if persons else ROWS)
     if persons:
         frame = frame.assign(pid=np.repeat(np.arange(ROWS), 2))
-    return open_kept(Study(table, unit, limit, accounting, validity=declared), data=frame)
+    return open_kept(Study(table, unit, budget, accounting, validity=declared), data=frame)
 
 
 @dataclass(frozen=True)
@@ -295,9 +295,9 @@ def many_coins(seed: int) -> Curator:
     columns = tuple(BooleanColumn(f"f{i}") for i in range(MANY))
     flips = np.random.default_rng(seed).random((ROWS, MANY)) < 0.5
     frame = pd.DataFrame(flips, columns=[column.name for column in columns])
-    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(500), Fraction(1, 10**6))
     declared = Validity(1 - FAILURE)
-    study = Study(Table("t", columns, ROWS), PrivacyUnit("replace-one"), limit, validity=declared)
+    study = Study(Table("t", columns, ROWS), PrivacyUnit("replace-one"), budget, validity=declared)
     return seeded(study, frame, seed)
 
 

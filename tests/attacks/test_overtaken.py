@@ -41,9 +41,9 @@ def study(**validity: Any) -> Study:
     """Pure, so that there is a cap, unless the number of queries alone is limited."""
     pure = "beyond_plan" not in validity or validity["beyond_plan"] == "answer"
     declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
-    limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
+    budget = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
     table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace-one")
-    return Study(table, unit, limit, "pure" if pure else "gdp", validity=declared)
+    return Study(table, unit, budget, "pure" if pure else "gdp", validity=declared)
 
 
 def overtaken(asked_of: Study, radius: int) -> Overtaken:
@@ -92,9 +92,9 @@ def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked(
 def test_with_gaussian_noise_who_is_overtaken_pays_for_what_was_seen_before_and_has_an_interval() -> None:
     """There is no cap to run into: the interval is as wide as what somebody else spent in between makes it."""
     declared = Validity(Fraction(95, 100))
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(100), Fraction(1, 10**6))
     asked_of = Study(
-        Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace-one"), limit, validity=declared
+        Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace-one"), budget, validity=declared
     )
     widths = []
     for radius in (0, 10**15, 10**17):

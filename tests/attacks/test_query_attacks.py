@@ -20,7 +20,7 @@ from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Tabl
 from adyton.study import PrivateTable, Study
 from kept_rows import open_kept
 
-LIMIT = Guarantee(Fraction(10), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(10), Fraction(1, 10**9))
 PLENTY = Guarantee(Fraction(450), Fraction(1, 10**9))  # for looking at what is nearly exact
 COLUMNS = (
     IntegerColumn("age", 0, 120),
@@ -45,7 +45,7 @@ def frame(rows: int = 200, **last: Any) -> pd.DataFrame:
 
 
 def curator(data: Any, **facts: Any) -> adyton.Curator:
-    return open_kept(Study(**({"table": PEOPLE, "unit": PERSONS, "limit": LIMIT} | facts)), data=data)
+    return open_kept(Study(**({"table": PEOPLE, "unit": PERSONS, "budget": BUDGET} | facts)), data=data)
 
 
 # A4 -------------------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def test_A9_a_key_that_one_person_has_is_not_shown() -> None:
     """All answers together may show it with probability 1e-10; the common key is always there."""
     table = Table("people", (TextColumn("town"),), None, person="pid")
     data = pd.DataFrame({"pid": [f"p{i}" for i in range(1001)], "town": ["here"] * 1000 + ["rare"]})
-    with curator(data, table=table, limit=LIMIT, discovery_delta=Fraction(1, 10**10)) as asker:
+    with curator(data, table=table, budget=BUDGET, discovery_delta=Fraction(1, 10**10)) as asker:
         for i in range(8):
             shown = {
                 row.keys["town"]
@@ -106,7 +106,7 @@ def test_A11_a_join_of_a_thousand_matches_moves_no_more_than_was_paid_for() -> N
     sql = "SELECT COUNT(*) AS n FROM people JOIN visits ON people.pid = visits.pid"
     counts = []
     for visits in (0, 1000):
-        with curator(joined(visits), further=(PrivateTable(VISITS, 3),), limit=PLENTY) as asker:
+        with curator(joined(visits), further=(PrivateTable(VISITS, 3),), budget=PLENTY) as asker:
             sensitivity = asker.preview(sql, scale="0.3").steps[0].sensitivity
             assert sensitivity == 6
             counts.append(asker.ask(sql, scale="0.3").rows[0].values["n"].value)
@@ -133,7 +133,7 @@ def test_A11_other_joins_are_refused_free_of_charge(sql: str) -> None:
     with curator(joined(3), further=(PrivateTable(VISITS, 3),)) as asker:
         with pytest.raises(InvalidRequest):
             asker.ask(sql, epsilon="0.1")
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 # A12 ------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_A12_a_value_that_is_made_anew_has_bounds_that_are_derived_anew(
 ) -> None:
     """The sensitivity is that of the new value over the declared bounds: no less, and clipping cannot be undone."""
     most = max(abs(meant(age)) for age in range(121))
-    with curator(frame(), limit=PLENTY) as asker:
+    with curator(frame(), budget=PLENTY) as asker:
         asked = asker.preview(f"SELECT SUM({written}) AS s FROM people", epsilon="0.1")
         assert asked.steps[0].sensitivity >= 2 * most  # two rows of a person
         answer = asker.ask(f"SELECT SUM({written}) AS s FROM people", scale=most / 5)
@@ -202,9 +202,9 @@ def observed(sql: str, data: pd.DataFrame) -> tuple[Any, ...]:
         try:
             answer = asker.ask(sql, epsilon="0.1")
         except CuratorError as error:
-            return type(error).__name__, str(error), asker.statement().spent
+            return type(error).__name__, str(error), asker.budget().spent
         shape = [(tuple(row.keys.items()), tuple(row.values)) for row in answer.rows]
-        return "answered", shape, answer.cost, answer.certificate, asker.statement().spent
+        return "answered", shape, answer.cost, answer.certificate, asker.budget().spent
 
 
 @pytest.mark.parametrize("sql", PROBES)
@@ -246,7 +246,7 @@ def test_A26_a_bomb_is_refused_before_it_costs_memory(bomb: str) -> None:
     with curator(frame()) as asker:
         with pytest.raises(InvalidRequest) as caught:
             asker.ask(BOMBS[bomb], epsilon="0.01")
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
     assert len(caught.value.message) < 2_000  # a message is for reading
     assert memory("VmHWM") - before < 500_000  # kilobytes
 

@@ -48,7 +48,7 @@ def test_a_search_as_documented_fails_when_scores_run_out(holdout: Holdout) -> N
         wanted.fit(ROWS, HIDDEN)
     assert not hasattr(wanted, "best_params_")
     assert refused.value.facts["counted_in"] == "scores"
-    assert holdout.statement().scores_left == 0
+    assert holdout.budget().scores_left == 0
 
 
 def test_a_scorer_refuses_more_candidates_than_scores_before_the_first_fit(holdout: Holdout) -> None:
@@ -56,7 +56,7 @@ def test_a_scorer_refuses_more_candidates_than_scores_before_the_first_fit(holdo
     with pytest.raises(ScoresRefused, match="4 candidates need as many scores") as refused:
         search(holdout.scorer(candidates=len(ParameterGrid(GRID))), error_score="raise").fit(ROWS, HIDDEN)
     assert (refused.value.facts["requested"], refused.value.facts["largest"]) == ("4", "2")
-    assert (Tree.fitted, holdout.statement().scores_left) == (0, 2)
+    assert (Tree.fitted, holdout.budget().scores_left) == (0, 2)
     assert holdout.scorer(candidates=2)
     for wrong in (0, -1, 1.0, True, "2"):
         with pytest.raises(InvalidRequest, match="candidates"):
@@ -67,7 +67,7 @@ def test_a_search_that_fits_its_scores_has_no_nan(tmp_path: Path) -> None:
     with Holdout.create(tmp_path / "d.toml", labels=TRUTH[~TRAIN], scores=4) as holdout:
         wanted = search(holdout.scorer(candidates=4), error_score="raise").fit(ROWS, HIDDEN)
         assert np.isfinite(wanted.cv_results_["mean_test_score"]).all()
-        assert holdout.statement().scores_left == 0
+        assert holdout.budget().scores_left == 0
         with pytest.raises(ScoresRefused):
             holdout.scorer(candidates=1)
         assert holdout.scorer(candidates=None)  # what was scored before is still free
@@ -83,7 +83,7 @@ def test_folds_are_refused_free_of_charge_and_the_way_out_is_named(holdout: Hold
     with pytest.warns(UserWarning, match="PredefinedSplit"):  # and where errors become NaN, in the warning
         found = cross_val_score(Tree(max_depth=2), ROWS, HIDDEN, scoring=holdout.scorer(), cv=cv)
     assert np.isnan(found).all()
-    assert holdout.statement().scores_left == 2
+    assert holdout.budget().scores_left == 2
 
 
 def test_a_metric_by_the_name_of_scikit_learn_is_led_to_ours(tmp_path: Path) -> None:

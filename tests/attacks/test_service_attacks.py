@@ -229,11 +229,9 @@ def predicted(number: int) -> list[int]:
 def test_a_name_sends_its_part_of_the_scores_and_no_more(house: Served) -> None:
     """Over all its tokens, and comparisons count.  Mutant: the holdout is used without the name's conditions."""
     share = "0.2"
-    scores = house.client.get(
-        "/v1/holdouts/test/statement", headers=house.made("eve", "auditor", "test")
-    ).json()
+    scores = house.client.get("/v1/holdouts/test/budget", headers=house.made("eve", "auditor", "test")).json()
     most = int(adyton.kernel.exact.rational(share, "share") * scores["scores_left"])
-    first, second = (house.made("ana", study="test", limit_share=share) for _ in range(2))
+    first, second = (house.made("ana", study="test", budget_share=share) for _ in range(2))
     assert 3 < most < 60
 
     def score(headers: dict[str, str], number: int) -> Any:
@@ -259,7 +257,7 @@ def test_a_name_sends_its_part_of_the_scores_and_no_more(house: Served) -> None:
 
 
 def test_a_largest_price_holds_for_scores_too(house: Served) -> None:
-    bot = house.made("bot", "agent", "test", limit_share="0.5", price_share="0.000001")
+    bot = house.made("bot", "agent", "test", budget_share="0.5", price_share="0.000001")
     answer = house.client.post("/v1/holdouts/test/score", headers=bot, json={"predictions": predicted(1)})
     assert (answer.status_code, answer.json()["error"]["by"]) == (409, "bot")
 
@@ -269,7 +267,7 @@ def test_where_all_scores_are_paid_for_at_once_nobody_has_a_part(tmp_path: Path)
     path = tmp_path / "climb.toml"
     adyton.Holdout.create(path, labels=labels, method=Ladder(), scores=20).close()
     with served([path]) as house:
-        parted = house.made("ana", study="climb", limit_share="0.1")
+        parted = house.made("ana", study="climb", budget_share="0.1")
         body = {"predictions": predicted(1)}
         refused = house.client.post("/v1/holdouts/climb/score", headers=parted, json=body)
         assert (refused.status_code, "paid for at once" in refused.text) == (422, True)
@@ -358,7 +356,7 @@ def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch:
         asking = pool.submit(ticking.ask, ana, COUNT, within=50)
         try:
             assert entered.wait(PATIENCE)
-            other = pool.submit(ticking.client.get, "/v1/studies/people/statement", headers=ana)
+            other = pool.submit(ticking.client.get, "/v1/studies/people/budget", headers=ana)
             assert not wait([asking, other], timeout=0.2).done
         finally:
             go_on.set()

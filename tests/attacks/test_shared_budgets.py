@@ -396,7 +396,7 @@ def test_a_shared_budget_is_no_ledger_of_a_study_and_no_ledger_is_a_shared_budge
         adyton.Study(
             study_of("t", None).table,
             study_of("t", None).unit,
-            study_of("t", None).limit,
+            study_of("t", None).budget,
             ledger=shared_budget,
             shared_budget=shared_budget,
         )

@@ -149,9 +149,7 @@ def test_predictions_are_scored_compared_and_listed(site: Site, browser: Browser
         _sent(one.page, tmp_path, "Predictions of the second", list(truth), "second.csv")
         one.page.get_by_role("button", name="Compare", exact=True).click()
         assert one.page.locator(".big").inner_text() == "The first is worse than the second."
-        now = httpx2.get(
-            one.url + "/v1/holdouts/test/statement", headers={"Authorization": f"Bearer {token}"}
-        )
+        now = httpx2.get(one.url + "/v1/holdouts/test/budget", headers={"Authorization": f"Bearer {token}"})
         assert now.json()["scores_left"] == left - 1
         one.page.goto(one.url + "/holdouts/test/board")
         assert entrant in one.page.locator("tbody").inner_text()
@@ -194,7 +192,7 @@ def test_an_owner_makes_and_revokes_tokens_and_nobody_else(site: Site, browser: 
         assert "engine_memorynot set" in limits
         assert "None" not in limits
         one.page.get_by_label("Name").fill(SCRIPT)
-        one.page.get_by_label("Part of the limit").fill("0.25")
+        one.page.get_by_label("Budget share").fill("0.25")
         one.page.get_by_label("Ends after").fill("90d")
         one.page.get_by_role("button", name="Make the token").click()
         token = one.page.locator("#token").inner_text()
@@ -242,7 +240,7 @@ def test_every_document_of_the_package_can_be_read_and_its_links_lead_somewhere(
                 assert not re.match(r"[a-z]+:|//", target), (path, target)
     with visit(browser, site.url) as one:
         one.open("/help")
-        one.page.get_by_role("link", name="The promise").first.click()
+        one.page.get_by_role("link", name="The guarantee").first.click()
         assert one.page.get_by_role("heading", level=1).inner_text()
         assert one.page.locator("article table, article p").count() > 3
     for path in ("../pyproject.toml", "%2e%2e/pyproject.toml", "bless.py", "theorems/NOTHING.md"):

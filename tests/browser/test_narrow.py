@@ -27,7 +27,7 @@ HEIGHT = 740
 SHORT = QUERY.replace(QUERY[QUERY.index(" WHERE") : QUERY.index(" GROUP BY")], "")
 WIDE = "/studies/wide"
 WIDE_PAGES = [WIDE, f"{WIDE}/ask", f"{WIDE}/receipts", f"{WIDE}/budget", f"{WIDE}/access"]
-DOCUMENTS = ["/help", "/help/promise.md", "/help/reference/http.md", "/help/how-to/figures.md"]
+DOCUMENTS = ["/help", "/help/guarantee.md", "/help/reference/http.md", "/help/how-to/figures.md"]
 PLANS = ["/plan?rows=10000&tolerance=0.1", "/lab/averaging"]
 TOUCHED = 40  # pixels, of what a finger meets
 FAINTEST = 0.85  # of a picture that is drawn for a phone: letters of 12 are then of 10
@@ -36,7 +36,7 @@ FAINTEST = 0.85  # of a picture that is drawn for a phone: letters of 12 are the
 MEASURE = """
 async ({phone, touched}) => {
   for (const one of document.querySelectorAll("details")) one.open = true;
-  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+  for (let i = 0; i < 2; i++) await new RoundedGuarantee(requestAnimationFrame);
   const wide = document.documentElement.clientWidth, found = [];
   const say = (what, one) => found.push(what + ": " + one.outerHTML.slice(0, 120));
   if (document.documentElement.scrollWidth > wide) found.push("the page scrolls sideways");

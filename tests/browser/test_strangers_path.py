@@ -14,7 +14,7 @@ PHONE = {"width": 360, "height": 640}
 
 
 def count(site: Site) -> int:
-    told = httpx2.get(f"{site.url}/v1/studies/people/statement", headers=site.headers("auditor"))
+    told = httpx2.get(f"{site.url}/v1/studies/people/budget", headers=site.headers("auditor"))
     return int(told.json()["queries"])
 
 
@@ -89,7 +89,7 @@ def test_without_a_script_preview_and_writing_are_buttons(site: Site, browser: B
         assert page.get_by_label("Query, in SQL").input_value() == "SELECT AVG(income) AS mean FROM people"
         page.get_by_label("Accuracy").fill("4000")
         page.get_by_label("Accuracy").press("Enter")  # previews, and never asks
-        expect(page.locator("#preview .big")).to_contain_text("of the limit")
+        expect(page.locator("#preview .big")).to_contain_text("of the budget")
         page.get_by_role("button", name="Try it on made-up rows").click()
         expect(page.get_by_text("These numbers are made up")).to_be_visible()
         assert count(site) == before

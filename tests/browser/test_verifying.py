@@ -21,7 +21,7 @@ STRANGE = "SELECT COUNT(*) AS \"né\U0001f600\" FROM people WHERE region IN ('no
 @pytest.fixture(scope="module")
 def chain(site: Site) -> dict[str, Any]:
     """Receipts of two names, with texts that JSON must escape."""
-    token = {"Authorization": f"Bearer {site.token('quota', limit_share='0.2')}"}
+    token = {"Authorization": f"Bearer {site.token('quota', budget_share='0.2')}"}
     asked = [
         (token, STRANGE, "idé 1"),
         (site.headers("analyst"), "SELECT COUNT(*) FROM people", "b"),
@@ -117,7 +117,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda told: told["receipts"][-1].update(amount="1"),
         "not the one in the chain",
     ),
-    "a higher limit": (lambda told: told["header"].update(limit="100"), "the first link"),
+    "a higher budget": (lambda told: told["header"].update(budget="100"), "the first link"),
     "another study": (lambda told: told["header"].update(study="0" * 64), "the first link"),
     "more for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),
     "more of the pure part": (lambda told: both(told, "spent_pure", "9"), "total for validity"),
@@ -149,14 +149,14 @@ def test_a_chain_that_was_changed_is_found(owner: Visit, name: str) -> None:
 def made_anew(told: dict[str, Any]) -> None:
     """The digests of the last receipt, as whoever wrote it would compute them: so that only its numbers are wrong."""
     whole = told["receipts"][-1]
-    sub_limit = None if whole["sub_limit"] is None else units(whole["sub_limit"])
+    budget_share = None if whole["budget_share"] is None else units(whole["budget_share"])
     order = Order(
         whole["query"], whole["detail"], units(whole["amount"]), units(whole["radius"]), whole["request"],
         by=whole["by"], pure=units(whole["pure"]),
     )  # fmt: skip
     receipt = Receipt(
         whole["number"], order, units(whole["spent"]), units(whole["spent_radius"]), units(whole["spent_pure"]),
-        whole["unproved"], units(whole["spent_by"]), sub_limit, units(whole["settled"]), whole["asked_at"],
+        whole["unproved"], units(whole["spent_by"]), budget_share, units(whole["settled"]), whole["asked_at"],
         whole["previous"], whole["secret"],
     )  # fmt: skip
     both(told, "sealed", receipt.sealed)
@@ -179,8 +179,8 @@ def dearer(told: dict[str, Any], amount: str) -> None:
 
 NUMBERS: dict[str, tuple[Change, str]] = {
     "nothing": (lambda _: None, "Verified"),
-    "beyond the limit": (lambda told: dearer(told, "1000"), "beyond the limit"),
-    "beyond the part of the name": (lambda told: dearer(told, "1.5"), "beyond its part"),
+    "beyond the budget": (lambda told: dearer(told, "1000"), "beyond the budget"),
+    "beyond the share of the name": (lambda told: dearer(told, "1.5"), "beyond its budget share"),
     "a total of the name": (lambda told: told["receipts"][-1].update(spent_by="0.001"), "total of its name"),
     "a total": (lambda told: both(told, "spent", "0.001"), "is not the sum"),
     "a total for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),

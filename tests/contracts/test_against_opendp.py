@@ -1,4 +1,4 @@
-"""OpenDP as an oracle: where the two libraries promise the same they agree, elsewhere the difference is stated.
+"""OpenDP as an oracle: where the two libraries guarantee the same they agree, elsewhere the difference is stated.
 
 OpenDP's generator cannot be seeded, so its samples are new on every run.  A test of fit fails if its p-value
 is below 1e-10; with fewer than ten of them a false alarm happens about once in 10**9 runs of this file.

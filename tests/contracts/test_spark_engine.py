@@ -43,7 +43,7 @@ SPARK = {
     "instant": "timestamp",
 }
 ENDLESS = "SELECT sum(id) FROM range(1000000000000000)"
-LIMIT = Guarantee(Fraction(50), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(50), Fraction(1, 10**9))
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +96,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
         self, spark: Any, frame: Callable[[Source], Any]
     ) -> None:
         before = len(spark.sql("SHOW TABLES").collect())
-        found = check_study(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME))
+        found = check_study(Study(PEOPLE, ROWS, BUDGET), data=frame(SOME))
         (checked,) = found.tables
         counted = {column.name: column for column in checked.columns}
         assert (checked.rows, checked.units) == (7, 7)
@@ -110,7 +110,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
         self, spark: Any, frame: Callable[[Source], Any]
     ) -> None:
         before = len(spark.sql("SHOW TABLES").collect())
-        found = check_study(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME), show_values=True)
+        found = check_study(Study(PEOPLE, ROWS, BUDGET), data=frame(SOME), show_values=True)
         assert "'North' (1)" in str(found)
         assert len(spark.sql("SHOW TABLES").collect()) == before
 
@@ -136,14 +136,14 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
         )
         with pytest.raises(Exception, match=CANARY):  # what there is to hide
             failing.collect()
-        with adyton.open(Study(Table("t", (AGE,)), ROWS, LIMIT), data=failing) as curator:
+        with adyton.open(Study(Table("t", (AGE,)), ROWS, BUDGET), data=failing) as curator:
             with pytest.raises(InvalidRequest, match="cannot be read: Spark says") as caught:
                 curator.ask("SELECT COUNT(*) FROM t", scale=1)
             assert CANARY not in tracked(caught.value)
             assert caught.value.__context__ is None
 
     def test_a_frame_is_data_for_a_study(self, frame: Callable[[Source], Any]) -> None:
-        with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
+        with adyton.open(Study(PEOPLE, ROWS, BUDGET), data=frame(SOME)) as curator:
             assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 7) < 20
 
     def test_an_endless_query_is_cancelled_and_the_next_one_is_not(
@@ -157,7 +157,7 @@ class SparkContract(SurveyContract, engines.LoadedOnce):
         assert engine.exact(readings_of(Query(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
 
     def test_a_failing_engine_is_opaque_and_the_charge_stands(self, frame: Callable[[Source], Any]) -> None:
-        with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
+        with adyton.open(Study(PEOPLE, ROWS, BUDGET), data=frame(SOME)) as curator:
             curator._engine._time = TimeLimit(1e-9)  # type: ignore[attr-defined]
             with pytest.raises(EngineFailed) as caught:
                 curator.ask("SELECT COUNT(*) FROM people", scale=1)

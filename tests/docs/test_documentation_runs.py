@@ -78,6 +78,6 @@ def test_the_demo_runs_from_anywhere_with_the_core_alone(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
     assert all(
         word in done.stdout
-        for word in ("would fit now", "The promise: epsilon", "free of charge", "intact chain")
+        for word in ("would fit now", "The guarantee: epsilon", "free of charge", "intact chain")
     )
     assert re.search(r"population interval: what the world says.* yes ", done.stdout)

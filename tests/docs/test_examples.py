@@ -60,8 +60,8 @@ def at_hand(tmp_path: Path) -> Iterator[dict[str, Any]]:
         BooleanColumn("smoker"),
     )
     table = adyton.Table("people", columns, rows=ROWS, person="person_id")
-    limit = adyton.Guarantee(Fraction(2), Fraction("1e-9"))
-    study = adyton.Study(table, adyton.PrivacyUnit("replace-one", person="person_id"), limit)
+    budget = adyton.Guarantee(Fraction(2), Fraction("1e-9"))
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one", person="person_id"), budget)
     with adyton.open(study, data=people) as curator:
         yield {
             "adyton": adyton,
@@ -99,6 +99,6 @@ def test_the_example_of_a_public_name_runs(name: str, at_hand: dict[str, Any]) -
 
 def test_an_example_that_is_wrong_fails(at_hand: dict[str, Any]) -> None:
     """The mutant of the test above."""
-    assert failures(">>> curator.statement().queries\n1\n", "wrong", at_hand) == 1
+    assert failures(">>> curator.budget().queries\n1\n", "wrong", at_hand) == 1
     assert failures(">>> curator.gone()\n", "gone", at_hand) == 1
     assert not docstring(type("Bare", (), {}))

@@ -260,9 +260,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
             *(printed(0, "preview", file, QUERY, *price) for file in both), printed(0, *precise)
         ),
         "ask": every_path(*(printed(0, "ask", file, QUERY, "--share", "0.05") for file in both)),
-        "statement": every_path(
-            *(printed(0, "statement", file) for file in (*three, "kept.toml", "rounded.toml"))
-        ),
+        "budget": every_path(*(printed(0, "budget", file) for file in (*three, "kept.toml", "rounded.toml"))),
         "reserve": every_path(
             printed(0, "reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
             printed(0, "reserve", "judge", "kept.toml", "0.01"),
@@ -272,7 +270,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "receipts": every_path(printed(0, "receipts", study)),
         "verify": every_path(*(printed(0, "verify", file) for file in (study, "sharing.toml"))),
         "shared-budget": every_path(
-            *(printed(0, "shared-budget", word, "shared.ledger") for word in ("statement", "verify"))
+            *(printed(0, "shared-budget", word, "shared.ledger") for word in ("show", "verify"))
         ),
         "init": every_path(printed(0, *init)),
     }
@@ -310,16 +308,16 @@ def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     np.save("labels.npy", np.arange(3000) % 3)
     new = ("create", "new.holdout.toml", "--labels", "labels.npy", "--tolerance", "0.2")
     np.save("other.npy", np.arange(3000) % 2)
-    commands = (new, ("score", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
+    commands = (new, ("score", new[1], "labels.npy"), ("budget", new[1]), ("verify", new[1]))
     commands += (("submit", new[1], "ann", "labels.npy"), ("leaderboard", new[1]))
     commands += (("compare", new[1], "labels.npy", "other.npy"), ("best", new[1], "labels.npy", "other.npy"))
-    commands += (("close", new[1], "labels.npy"), ("statement", new[1]))
+    commands += (("close", new[1], "labels.npy"), ("budget", new[1]))
     keys = every_path(*(printed(0, "holdout", *words) for words in commands))
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 
 
 def test_the_json_page_lists_the_keys_of_a_monitor(study: str) -> None:
-    """Those of statements and answers stand on the page once, also where they are printed in a list."""
+    """Those of budgets and of answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--positives", "2", "--of", "means", "--share", "0.5", "--numeric")
     commands = (
@@ -336,7 +334,7 @@ def test_the_json_page_lists_the_keys_of_a_monitor(study: str) -> None:
 
 
 def test_the_json_page_lists_the_keys_of_pmw(study: str) -> None:
-    """Those of statements and answers stand on the page once, also where they are printed in a list."""
+    """Those of budgets and of answers stand on the page once, also where they are printed in a list."""
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--queries", "100000")
     commands = (

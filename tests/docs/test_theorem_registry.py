@@ -53,9 +53,9 @@ def named_by_certificates() -> set[str]:
     table = adyton.Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), rows=100)
     named: set[str] = set()
     for accounting, delta in ACCOUNTING_NAMES.items():
-        limit = adyton.Guarantee(Fraction(1), delta)
+        budget = adyton.Guarantee(Fraction(1), delta)
         draws = Validity(Fraction("0.95"), stability=Fraction(1) if accounting == "pure" else None)
-        study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, accounting, validity=draws)
+        study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), budget, accounting, validity=draws)
         with adyton.open(study, data=Path("never-read.parquet")) as curator:
             for query in (adyton.count(), adyton.mean("age", by="smoker")):
                 named |= set(curator.preview(query, share="0.5").certificate.theorems)

@@ -180,7 +180,7 @@ def _with(study: Study, accounting: str, adjacency: str) -> Study:
         study,
         unit=replace(study.unit, adjacency=adjacency),
         accounting=accounting,
-        limit=Guarantee(10, 0 if pure else Fraction(1, 10**9)),
+        budget=Guarantee(10, 0 if pure else Fraction(1, 10**9)),
         validity=Validity("0.95", stability="0.1", beyond_plan="answer") if pure else Validity("0.95"),
     )
 

@@ -28,9 +28,9 @@ Acts = Callable[[Story, Holdout], None]
 
 def holdout(story: Story, acts: Acts, **words: Any) -> None:
     with Holdout.create(story.folder / "h.toml", **({"labels": LABELS} | words)) as made:
-        story.tell(made.statement)
+        story.tell(made.budget)
         acts(story, made)
-        story.tell(made.statement)
+        story.tell(made.budget)
         story.tell(lambda: made.verify().receipts)
         story.keep(made.ledger)
 

@@ -59,9 +59,9 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: Any 
         **more,
     }  # type: ignore[arg-type]
     unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
-    limit = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
+    budget = Guarantee(epsilon, 0 if pure else Fraction(1, 10**6))
     table = Table("people", COLUMNS, ROWS if unit.person is None else ROWS // 3, unit.person)
-    return Study(table, unit, limit, accounting, **more)
+    return Study(table, unit, budget, accounting, **more)
 
 
 def opened(known: Study) -> tuple[Curator, MemoryLedger]:
@@ -98,7 +98,7 @@ def plain(story: Story, known: Study) -> None:
     story.tell(lambda: curator.ask(f"{COUNT} WHERE age < 8", share="0.02", request="one"))
     if not pure:
         story.tell(lambda: curator.last_look("0.05"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.tell(curator.verify)
     story.keep(ledger)
 
@@ -124,7 +124,7 @@ def batches(story: Story, known: Study) -> None:
         )
     )
     story.tell(lambda: curator.derive(f"{COUNT} WHERE age < 40 AND age >= 25"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -136,7 +136,7 @@ def discovered(story: Story, known: Study) -> None:
             text = f"SELECT town, {measure} FROM people GROUP BY town"
             story.tell(partial(curator.preview, text, **price))
             story.tell(partial(curator.ask, text, **price))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -155,7 +155,7 @@ def selections(story: Story, known: Study) -> None:
         story.tell(partial(curator.preview, asked, **price))
         story.tell(partial(curator.ask, asked, **price))
     story.tell(lambda: curator.ask("SELECT MODE(region) FROM people", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -168,7 +168,7 @@ def synthetic(story: Story, known: Study) -> None:
         (["region", "smoker", "age"], {"share": "0.5", "bins": {"age": 4}, "ways": 2}),
     ):
         story.tell(lambda columns=columns, words=words: curator.synthesize(columns, **words))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -195,7 +195,7 @@ def monitors(story: Story, known: Study) -> None:
             story.tell(partial(monitor.feed, mean, above=20))
         for above in (ROWS, 0, 400, 10, 5, 4):
             story.tell(partial(monitor.feed, count, above=above))
-        story.tell(monitor.statement)
+        story.tell(monitor.budget)
     story.tell(curator.monitors)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
@@ -210,7 +210,7 @@ def pmw(story: Story, known: Study) -> None:
     if guess is not None:
         for age, region in itertools.product((5, 30, 80), REGIONS[:2]):
             story.tell(partial(guess.feed, f"{COUNT} WHERE age < {age} AND region = '{region}'"))
-        story.tell(guess.statement)
+        story.tell(guess.budget)
     story.tell(curator.opened_pmw)
     story.tell(lambda: curator.ask(COUNT, share="0.3"))
     story.keep(ledger)
@@ -235,23 +235,23 @@ def sharing(story: Story, **said: Any) -> None:
     for scale in (20, 30, 3, 1):
         for known, curator in zip(both, curators, strict=True):
             story.tell(partial(curator.ask, f"SELECT COUNT(*) FROM {known.table.name} WHERE f", scale=scale))
-            story.tell(curator.statement)
+            story.tell(curator.budget)
     for known, curator in zip(both, curators, strict=True):
         story.keep(curator.ledger, known.table.name)
     with adyton.SharedBudget(shared_budget) as shared:
-        story.tell(shared.statement)
+        story.tell(shared.report)
         story.tell(shared.verify)
 
 
 def analysts(story: Story, known: Study) -> None:
-    """Names with parts of the limit, and with a most for one charge."""
+    """Names with budget shares, and with a most for one charge."""
     curator, ledger = opened(known)
     named = {who: _named(curator, who, *parts) for who, parts in
              {"ana": ("0.25", None), "ben": (None, "0.05"), "cy": ("0.01", None)}.items()}  # fmt: skip
     for share in ("0.1", "0.5", "0.9"):
         for who, own in named.items():
             story.tell(partial(own.ask, f"{COUNT} WHERE age < {len(who) * 10}", share=share))
-            story.tell(own.statement)
+            story.tell(own.budget)
     for number, own in enumerate(named.values(), start=50):
         story.tell(partial(own.ask, f"{COUNT} WHERE age < {number}", scale=2))
     story.tell(lambda: curator.ask(f"{COUNT} WHERE age < 20", share="0.1"))
@@ -280,7 +280,7 @@ def amended(story: Story, said: str = "\n[validity]\nindependent = true\n") -> N
     with open_kept(new) as curator:
         for number in range(3):
             story.tell(partial(curator.ask, query(number), scale=12))
-        story.tell(curator.statement)
+        story.tell(curator.budget)
         story.tell(lambda: curator.verify())
         story.keep(curator.ledger, "corrected")
 
@@ -293,7 +293,7 @@ def owner(story: Story, known: Study) -> None:
     story.tell(lambda: curator.ask(COUNT, share="0.1"))
     story.tell(lambda: curator.publish_test("0.01").number)
     story.tell(lambda: curator.ask(f"{COUNT} WHERE smoker", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 
@@ -318,7 +318,7 @@ def planned(story: Story, known: Study) -> None:
         story.tell(partial(curator.ask, f"{COUNT} WHERE age > {10 * number}"))
     story.tell(lambda: curator.ask("SELECT AVG(age) AS a FROM people"))
     story.tell(lambda: curator.ask(f"{COUNT} WHERE smoker", share="0.1"))
-    story.tell(curator.statement)
+    story.tell(curator.budget)
     story.keep(ledger)
 
 

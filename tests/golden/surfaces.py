@@ -47,7 +47,7 @@ SURVEY = """
 [survey]
 name = "pets"
 epsilon = 2
-[queries.pet]
+[questions.pet]
 values = ["yes", "no"]
 """
 PURE = {
@@ -85,14 +85,14 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("suggest-bounds", "people.toml", "income", "--share", "0.1"),
     ("synthesize", "people.toml", "--columns", "region,smoker", "--share", "0.1"),
     ("mock", "people.toml", "-o", "mock.csv"),
-    *(("statement", f"{name}.toml") for name in ASKED_FIRST),
+    *(("budget", f"{name}.toml") for name in ASKED_FIRST),
     ("receipts", "people.toml"),
     ("verify", "people.toml"),
     ("p-value", "people.toml", "--p", "0.001"),
     ("reserve", "show", "kept.toml"),
     ("reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
     ("reserve", "judge", "kept.toml", "0.01"),
-    ("shared-budget", "statement", "shared.ledger"),
+    ("shared-budget", "show", "shared.ledger"),
     ("shared-budget", "verify", "shared.ledger"),
     ("checkpoint", "show", "checkpointed.toml"),
     ("monitor", "open", "zcdp.toml", "--positives", "2", "--of", "means", "--share", "0.3", "--numeric", "--preview"),
@@ -105,7 +105,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("pmw", "feed", "many.toml", "1", "SELECT COUNT(*) AS n FROM people WHERE region = 'north'"),
     ("pmw", "list", "many.toml"),
     ("amend", "people.toml", "corrected.toml"),
-    ("statement", "corrected.toml"),
+    ("budget", "corrected.toml"),
     ("survey", "preview", "survey.toml"),
     ("survey", "randomize", "survey.toml", "--answer", "pet=yes", "-o", "all.csv"),
     ("survey", "estimate", "survey.toml", "all.csv"),
@@ -124,7 +124,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("holdout", "leaderboard", "h.toml"),
     ("holdout", "compare", "h.toml", "one.npy", "other.npy"),
     ("holdout", "best", "h.toml", "one.npy", "other.npy"),
-    ("holdout", "statement", "h.toml"),
+    ("holdout", "budget", "h.toml"),
     ("holdout", "close", "h.toml", "one.npy"),
     ("holdout", "score", "h.toml", "other.npy"),
     ("holdout", "verify", "h.toml"),
@@ -191,8 +191,8 @@ REQUESTS: tuple[tuple[str, str, str, Any], ...] = (
     ("ana", "GET", f"{STUDY}/monitors/5", None),
     ("ana", "POST", f"{STUDY}/monitors/5/close", None),
     ("ben", "GET", f"{STUDY}/monitors/5", None),
-    ("ana", "GET", f"{STUDY}/statement", None),
-    ("bot", "GET", f"{STUDY}/statement", None),
+    ("ana", "GET", f"{STUDY}/budget", None),
+    ("bot", "GET", f"{STUDY}/budget", None),
     ("ben", "GET", f"{STUDY}/receipts", None),
     ("eve", "GET", f"{STUDY}/receipts", None),
     ("eve", "POST", f"{STUDY}/verify", {}),
@@ -203,7 +203,7 @@ REQUESTS: tuple[tuple[str, str, str, Any], ...] = (
     ("ann", "POST", f"{HOLDOUT}/submit", {"predictions": OTHER, "name": "small"}),
     ("ann", "POST", f"{HOLDOUT}/compare", {"first": ONE, "second": OTHER}),
     ("ann", "POST", f"{HOLDOUT}/best", {"models": {"one": ONE, "other": OTHER}}),
-    ("ann", "GET", f"{HOLDOUT}/statement", None),
+    ("ann", "GET", f"{HOLDOUT}/budget", None),
     ("ann", "GET", f"{HOLDOUT}/standings", None),
     ("ann", "GET", f"{HOLDOUT}/scores", None),
     ("ann", "GET", f"{HOLDOUT}/receipts", None),
@@ -235,7 +235,7 @@ def _served(folder: Path) -> list[Path]:
 def _callers(house: Served) -> dict[str, dict[str, str]]:
     return {
         "ana": house.made("ana"),
-        "ben": house.made("ben", limit_share="0.2"),
+        "ben": house.made("ben", budget_share="0.2"),
         "bot": house.made("bot", "agent", price_share="0.01"),
         "eve": house.made("eve", "auditor"),
         "bea": house.made("bea", "owner"),
@@ -258,11 +258,11 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("people", "ask", {**ASKED, "within": "0.01"}),
     ("people", "ask", {"study": "people", "query": WRONG, "within": 100}),
     ("people", "try_on_mock", {**ASKED, "within": 100}),
-    ("people", "statement", {"name": "people"}),
+    ("people", "budget", {"name": "people"}),
     ("test", "describe", {"name": "test"}),
     ("test", "score_on_holdout", {"holdout": "test", "predictions": ONE}),
     ("test", "compare_on_holdout", {"holdout": "test", "first": ONE, "second": OTHER}),
-    ("test", "statement", {"name": "test"}),
+    ("test", "budget", {"name": "test"}),
 )
 
 
@@ -270,7 +270,7 @@ def agents() -> Iterator[Entry]:
     found = list[Entry]()
 
     async def work(doors: Doors) -> None:
-        who = {name: doors.made(f"of {name}", study=name, limit_share="0.5") for name in ("people", "test")}
+        who = {name: doors.made(f"of {name}", study=name, budget_share="0.5") for name in ("people", "test")}
         for number, (name, tool, arguments) in enumerate(CALLS, start=1):
             async with doors.agent(who[name]) as agent:
                 result = await agent.call_tool(tool, arguments)

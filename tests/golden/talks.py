@@ -34,7 +34,7 @@ SAID: dict[str, bytes] = {
     "ends by name": query("SELECT NOISE_LOW(n), COUNT(*) AS n, POPULATION_HIGH(n) FROM people WHERE income > 1"),
     "explained": query("EXPLAIN " + GROUPS + " LIMIT 2"),
     "free": query("SELECT DISTINCT region FROM people; SELECT 1 AS one, 'a' AS two"),
-    "statement": query("SELECT * FROM adyton.statement"),
+    "budget": query("SELECT * FROM adyton.budget"),
     "receipts": query("SELECT number, query FROM adyton.receipts"),
     "empty": query(""),
     "a transaction": query("BEGIN; SELECT 1; COMMIT"),

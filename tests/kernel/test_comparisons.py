@@ -38,9 +38,9 @@ ROOM = 3  # positives
 
 
 def in_study(rule: str = "gdp", adjacency: str = "add-remove", table: Table = TABLE, **more: Any) -> Study:
-    limit = Guarantee(Fraction(9), Fraction(0) if rule == "pure" else Fraction(1, 10**9))
+    budget = Guarantee(Fraction(9), Fraction(0) if rule == "pure" else Fraction(1, 10**9))
     unit = more.pop("unit", PrivacyUnit(adjacency))  # type: ignore[arg-type]
-    return Study(replace(table, rows=4), unit, limit, rule, **more)
+    return Study(replace(table, rows=4), unit, budget, rule, **more)
 
 
 def due_of(measurement: Any, known: Study) -> Due:

@@ -359,7 +359,7 @@ def test_groups_of_persons_are_discovered_by_their_persons() -> None:
     assert due_of(measurement, known.protection).unproved
 
 
-def test_discovery_is_refused_where_its_promise_does_not_hold() -> None:
+def test_discovery_is_refused_where_its_guarantee_does_not_hold() -> None:
     """Mutants: ``check`` without each of its parts."""
     known, query = found()
     own = query.discovery

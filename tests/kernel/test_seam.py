@@ -48,8 +48,8 @@ COUNT = "SELECT COUNT(*) FROM people WHERE age > 15"
 
 
 def study(table: Table = TABLE, **more: Any) -> Study:
-    limit = Guarantee(Fraction(3), Fraction(1, 10**9))
-    return Study(table, more.pop("unit", PrivacyUnit("add-remove")), limit, **more)
+    budget = Guarantee(Fraction(3), Fraction(1, 10**9))
+    return Study(table, more.pop("unit", PrivacyUnit("add-remove")), budget, **more)
 
 
 def split(queries: int) -> Study:

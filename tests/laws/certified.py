@@ -17,7 +17,7 @@ _SHORT = 24  # characters
 
 @dataclass(frozen=True)
 class Certified:
-    """``danger``: on which side of the truth the value would be a broken promise.
+    """``danger``: on which side of the truth the value would be a broken guarantee.
 
     A width, an epsilon or a price is dangerous if it is smaller; how many queries are certified, or what a study
     allows, if it is larger; a sensitivity is exact, and any other value is wrong.

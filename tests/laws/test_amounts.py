@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, RoundedGuarantee
 from adyton.certify.answer import cost_notes, digits_up, percent
 from adyton.kernel.exact import printed_up
 
@@ -64,9 +64,9 @@ def test_what_a_person_reads_as_a_share() -> None:
 @example(Fraction("1e-6"))
 def test_law_a_printed_delta_is_never_below_the_delta(delta: Fraction) -> None:
     """It was rounded to the nearest: 1.0000004e-9 was printed as 1e-9."""
-    promise = Promise(1.0, printed_up(delta))
-    assert Fraction(repr(promise.delta)) >= delta
-    (said,) = re.findall(r"delta (\S+)", str(promise))
+    guarantee = RoundedGuarantee(1.0, printed_up(delta))
+    assert Fraction(repr(guarantee.delta)) >= delta
+    (said,) = re.findall(r"delta (\S+)", str(guarantee))
     assert delta <= Fraction(said) <= delta * Fraction(100_001, 100_000)
 
 
@@ -76,12 +76,12 @@ def test_numbers_that_a_person_wrote_are_printed_as_they_were_written() -> None:
     assert digits_up(printed_up(Fraction("1.0000004e-9"))) == "1.00001e-9"
 
 
-def test_an_answer_says_cost_spent_left_and_how_many_more_and_calls_the_limit_the_promise() -> None:
+def test_an_answer_says_cost_spent_left_and_how_many_more_and_calls_the_limit_the_guarantee() -> None:
     cost, spent = Amount("gdp", LIMIT // 100, LIMIT), Amount("gdp", LIMIT // 4, LIMIT)
-    left, limit = Amount("gdp", LIMIT - LIMIT // 4, LIMIT, is_left=True), Promise(1.0, 1e-9)
+    left, limit = Amount("gdp", LIMIT - LIMIT // 4, LIMIT, is_left=True), RoundedGuarantee(1.0, 1e-9)
     assert cost_notes(cost, spent, left, limit, 75) == (
-        "Cost 1 % of the limit. Spent 25 %, left 75 %: 75 more of this cost would fit.",
-        "The promise: epsilon 1, delta 1e-9, whatever is asked.",
+        "Cost 1 % of the budget. Spent 25 %, left 75 %: 75 more of this cost would fit.",
+        "The guarantee: epsilon 1, delta 1e-9, whatever is asked.",
     )
     assert "no more of this cost would fit" in cost_notes(cost, spent, left, limit, 0)[0]
     assert cost_notes(cost, spent, left, limit, None)[0] == (

@@ -23,8 +23,8 @@ TABLE = Table("people", (IntegerColumn("age", 0, 120), CategoryColumn("region", 
 
 @pytest.fixture
 def curator() -> Curator:
-    limit = Guarantee(Fraction(50), Fraction(1, 10**6))
-    study = Study(TABLE, PrivacyUnit("replace-one"), limit, "gdp", validity=Validity(Fraction(95, 100)))
+    budget = Guarantee(Fraction(50), Fraction(1, 10**6))
+    study = Study(TABLE, PrivacyUnit("replace-one"), budget, "gdp", validity=Validity(Fraction(95, 100)))
     return seeded(study, pd.DataFrame({"age": [30, 50] * 200, "region": ["north"] * ROWS}), 1)
 
 

@@ -54,8 +54,8 @@ def frame(seed: int = 0) -> pd.DataFrame:
 
 
 def curator(adjacency: str = "replace-one", epsilon: int = 50, **more: Any) -> Curator:
-    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
-    study = Study(PEOPLE, PrivacyUnit(adjacency), limit, **more)  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
+    study = Study(PEOPLE, PrivacyUnit(adjacency), budget, **more)  # type: ignore[arg-type]
     return open_kept(study, data=frame())
 
 
@@ -68,8 +68,8 @@ def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
     assert [answer.query for answer in answers] == [asker.preview(q, epsilon=1).query for q in FILTERED]
     assert {answer.receipt.number for answer in answers} == {1}
     assert {answer.batch_size for answer in answers} == {20}
-    assert asker.statement().queries == 1
-    assert 0.999 < asker.study.epsilon_of(asker.statement().spent.units) <= 1 + 1e-9
+    assert asker.budget().queries == 1
+    assert 0.999 < asker.study.epsilon_of(asker.budget().spent.units) <= 1 + 1e-9
     assert "for 20 queries together" in str(answers[0])
     assert answers[0].to_json()["batch_size"] == 20
 
@@ -77,11 +77,11 @@ def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
 def test_the_same_batch_again_is_free_and_says_the_same() -> None:
     asker = curator()
     first = asker.ask_many(FILTERED, epsilon=1)
-    spent = asker.statement().spent
+    spent = asker.budget().spent
     again = asker.ask_many(FILTERED, epsilon=1)
     assert [a.rows for a in again] == [a.rows for a in first]
     assert all(a.repeated for a in again)
-    assert asker.statement().spent == spent
+    assert asker.budget().spent == spent
     fewer = asker.ask_many(FILTERED[:19], epsilon=1)
     assert not any(a.repeated for a in fewer)
 
@@ -89,7 +89,7 @@ def test_the_same_batch_again_is_free_and_says_the_same() -> None:
 def test_a_preview_of_a_batch_names_its_price_and_charges_nothing() -> None:
     asker = curator()
     previews = asker.preview_many(FILTERED, epsilon=1)
-    assert asker.statement().queries == 0
+    assert asker.budget().queries == 0
     answers = asker.ask_many(FILTERED, epsilon=1)
     assert {p.cost for p in previews} == {a.cost for a in answers}
     assert "for 20 queries together" in str(previews[0])
@@ -101,7 +101,7 @@ def test_one_request_id_is_charged_once() -> None:
     first = asker.ask_many(FILTERED, request="mine", epsilon=1)
     again = asker.ask_many(FILTERED, request="mine", epsilon=1)
     assert [a.rows for a in again] == [a.rows for a in first]
-    assert asker.statement().queries == 1
+    assert asker.budget().queries == 1
 
 
 def test_all_are_answered_or_none() -> None:
@@ -110,7 +110,7 @@ def test_all_are_answered_or_none() -> None:
         asker.ask_many(FILTERED, within=1)
     with pytest.raises(InvalidRequest, match="no column"):
         asker.ask_many([*FILTERED, "SELECT AVG(nothing) FROM people"], epsilon="0.1")
-    assert asker.statement().queries == 0
+    assert asker.budget().queries == 0
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_is_no_batch_is_refused_free_of_charge(asked: list[str], reason: st
     asker = curator(discovery_delta=Fraction(1, 10**10))
     with pytest.raises(InvalidRequest, match=reason):
         asker.ask_many(asked, epsilon=1)
-    assert asker.statement().queries == 0
+    assert asker.budget().queries == 0
 
 
 @pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 1), ("replace-one", 2)])

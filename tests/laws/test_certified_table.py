@@ -2,7 +2,7 @@
 
 ``certified_values.json`` holds, for every certified computation, a name, its arguments, its value and which side of
 the truth is dangerous.  A new value is the old one or tighter, and not tighter by more than one part in a hundred:
-what is looser takes something from people, and what is much tighter may promise too much.  Whether a value is *true*
+what is looser takes something from people, and what is much tighter may guarantee too much.  Whether a value is *true*
 is for the tests of its theorem to say; this one says only that it moved.
 
 After a change that is meant to move values, and that somebody has looked at:

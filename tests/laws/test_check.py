@@ -27,14 +27,14 @@ from adyton.transports.cli.app import app
 
 AGE, INCOME = IntegerColumn("age", 0, 120), RealColumn("income", Fraction(0), Fraction(10**5), Fraction(10))
 REGION, CITY = CategoryColumn("region", ("North", "south", "Ærø")), TextColumn("city")
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 
 
 def study_of(*columns: Any, rows: int | None = None, of_one: int = 1, **more: Any) -> Study:
     adjacency = more.pop("adjacency", "add-remove")
     person = more.pop("person", "pid")
     table = Table("people", columns, rows=rows, person=person)
-    return Study(table, PrivacyUnit(adjacency, person, of_one), LIMIT, **more)
+    return Study(table, PrivacyUnit(adjacency, person, of_one), BUDGET, **more)
 
 
 def people(size: int = 300, seed: int = 1) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def test_what_would_surprise_an_analyst_is_a_finding(name: str) -> None:
     assert wanted in kinds(found)
     assert len(found.findings) == 1
     assert all(finding.to_json()["caution"] == CAUTION for finding in found.findings)
-    assert str(found).count("is not covered by the promise") <= 1
+    assert str(found).count("is not covered by the guarantee") <= 1
 
 
 @pytest.mark.parametrize(("rows", "far_off"), [(4, True), (5, False), (40, False), (399, False), (400, True)])
@@ -138,7 +138,7 @@ def test_a_guess_of_the_rows_of_persons_that_is_ten_times_off_is_a_finding(lines
     whose = [who for who in range(18) for _ in range(10)] + [18] * 200
     data = pd.DataFrame({"pid": whose, "age": 30})
     table = Table("people", (AGE,), person="pid", lines=lines)
-    study = Study(table, PrivacyUnit("add-remove", "pid", 11), LIMIT)
+    study = Study(table, PrivacyUnit("add-remove", "pid", 11), BUDGET)
     found = check_study(study, data=data, allow="0.9")
     assert found.tables[0].rows_that_count == 191
     assert kinds(found) == ({(None, "guess")} if far_off else set())
@@ -190,7 +190,7 @@ def test_keys_that_would_be_found_are_those_that_a_query_finds() -> None:
     """Of two cities one is far above the threshold and one far below it."""
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"pid": range(20_000), "city": rng.choice(["ur", "kish"], 20_000, p=[0.999, 0.001])})
-    study = study_of(CITY, discovery_delta=LIMIT.delta / 2)
+    study = study_of(CITY, discovery_delta=BUDGET.delta / 2)
     found = check_study(study, data=data, epsilon="0.5")
     keys = found.tables[0].columns[0].keys
     assert keys is not None
@@ -207,7 +207,7 @@ def test_keys_that_would_be_found_are_those_that_a_query_finds() -> None:
 
 def test_a_price_at_which_no_group_is_discovered_is_a_finding() -> None:
     data = pd.DataFrame({"pid": range(50), "city": ["ur"] * 50})
-    found = check_study(study_of(CITY, discovery_delta=LIMIT.delta / 2), data=data, epsilon="0.001")
+    found = check_study(study_of(CITY, discovery_delta=BUDGET.delta / 2), data=data, epsilon="0.001")
     assert kinds(found) == {("city", "no_groups")}
     assert check_study(study_of(CITY), data=data).ok  # keys are refused there, before anything is charged
 
@@ -320,12 +320,12 @@ def test_it_writes_nothing_and_charges_nothing(tmp_path: Path, monkeypatch: pyte
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "people.toml"}
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
-        before = curator.statement().to_json()
+        before = curator.budget().to_json()
     stored = (tmp_path / "people.ledger").read_bytes()
     CliRunner().invoke(app, ["check", "people.toml"])
     assert (tmp_path / "people.ledger").read_bytes() == stored
     with adyton.open(study) as curator:
-        assert curator.statement().to_json() == before
+        assert curator.budget().to_json() == before
 
 
 def test_the_first_line_says_for_whom_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

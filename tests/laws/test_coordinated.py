@@ -91,7 +91,7 @@ def test_independent_is_what_it_always_was_and_is_found_again() -> None:
         again = curator.ask_many(RANGES, epsilon=1)  # each of them was paid for by itself
         assert [a.value for a in again] == [a.value for a in first]
         assert again[0].repeated
-        assert curator.statement().queries == 1
+        assert curator.budget().queries == 1
 
 
 # Answers ---------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_what_cannot_be_coordinated_is_said_and_free(asked: list[str], strategy:
     with open_kept(study(), people()) as curator:
         with pytest.raises(InvalidRequest, match=message):
             curator.ask_many(asked, epsilon=1, strategy=strategy)
-        assert curator.statement().spent.units == 0
+        assert curator.budget().spent.units == 0
 
 
 def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt() -> None:
@@ -224,7 +224,7 @@ def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt()
             curator.ask_many(RANGES, epsilon=1)
         curator._engine.exact = exact  # type: ignore[method-assign]
         answers = curator.ask_many(RANGES, epsilon=1)
-        assert (answers[0].receipt.number, curator.statement().queries) == (1, 1)
+        assert (answers[0].receipt.number, curator.budget().queries) == (1, 1)
 
 
 def _forget() -> None:

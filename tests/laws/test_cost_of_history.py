@@ -32,7 +32,7 @@ from how_often import LONG, often
 FEW, MANY = 10, often(5_000, 20_000)  # what would grow with them is seen, usually a quarter as far away
 ROWS = 50
 COLUMNS = (IntegerColumn("age", 0, 100),)
-LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(100), Fraction(1, 10**6))
 ROW, PERSON = PrivacyUnit("replace-one"), PrivacyUnit("add-remove", "who", 2)
 VALIDITY = Validity(Fraction(95, 100))
 ASKED_AT = "2026-01-01T00:00:00+00:00"
@@ -40,7 +40,7 @@ ASKED_AT = "2026-01-01T00:00:00+00:00"
 
 def study_of(unit: PrivacyUnit, validity: Validity | None = None) -> Study:
     lines = ROWS if unit.rows > 1 else None
-    return Study(Table("people", COLUMNS, ROWS, unit.person, lines=lines), unit, LIMIT, validity=validity)
+    return Study(Table("people", COLUMNS, ROWS, unit.person, lines=lines), unit, BUDGET, validity=validity)
 
 
 def header_of(study: Study) -> Header:
@@ -116,7 +116,7 @@ ACTIONS: dict[str, Callable[[Curator, int], object]] = {
         [query(number), query(number + 1)], scale=3000 + number
     ),
     "preview": lambda curator, number: curator.preview(query(number), scale=1000 + number),
-    "statement": lambda curator, _: curator.statement(),
+    "budget": lambda curator, _: curator.budget(),
 }
 
 STUDIES = {

@@ -132,7 +132,7 @@ def test_law_a_failing_engine_costs_the_charge_and_says_nothing(caplog: pytest.L
     with caplog.at_level(logging.DEBUG), pytest.raises(adyton.EngineFailed) as caught:
         asker.ask("SELECT COUNT(*) FROM people", epsilon="0.5")
     assert ledger.count() == 1
-    assert asker.study.epsilon_of(asker.statement().spent.units) == pytest.approx(0.5)
+    assert asker.study.epsilon_of(asker.budget().spent.units) == pytest.approx(0.5)
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -254,7 +254,7 @@ def test_law_no_sequence_of_prices_overspends_or_gives_back(shares: list[Fractio
             ) * share < 1000  # units of 1e-18: too little for any noise
         assert last <= ledger.spent() <= ledger.header.limit
         last = ledger.spent()
-    assert asker.statement().spent.share <= 1
+    assert asker.budget().spent.share <= 1
 
 
 # Prices -------------------------------------------------------------------------------------------------
@@ -295,11 +295,11 @@ def test_law_preview_says_what_ask_then_charges(sql: str, accounting: str, adjac
     asker, engine, ledger = watched(study(accounting, adjacency))
     seen = asker.preview(sql, epsilon="0.2")
     assert (engine.prepared, ledger.count()) == (0, 0)  # it reads nothing and is free
-    assert (seen.spent, seen.left) == (asker.statement().spent, asker.statement().left)
+    assert (seen.spent, seen.left) == (asker.budget().spent, asker.budget().left)
     answer = asker.ask(sql, epsilon="0.2")
     assert seen.cost == answer.cost
     assert seen.spent_after == answer.spent
-    assert (answer.spent, answer.left) == (asker.statement().spent, asker.statement().left)
+    assert (answer.spent, answer.left) == (asker.budget().spent, asker.budget().left)
     assert seen.affordable
     assert not seen.repeated
     assert asker.preview(sql, epsilon="0.2").repeated
@@ -366,7 +366,7 @@ def test_A21_one_request_id_is_charged_once_and_names_one_query() -> None:
 
 def test_A21_many_threads_with_one_request_id_get_one_answer(tmp_path: Path) -> None:
     known = study()
-    limit = known.rule.allowed(known.limit)
+    limit = known.rule.allowed(known.budget)
     ledger = SqliteLedger.create(tmp_path / "l.ledger", Header.fresh(known.fingerprint, "gdp", limit))
     asker = Curator(known, DuckDBEngine(known.table, known.unit, people()), ledger)
     values: list[float] = []
@@ -392,7 +392,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
     people().to_parquet(tmp_path / "people.parquet")
     known = study()
     file = Study(
-        known.table, known.unit, known.limit, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
+        known.table, known.unit, known.budget, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
     )
     with adyton.open(file) as asker:
         asker.preview("SELECT COUNT(*) FROM people", epsilon="0.1")
@@ -408,7 +408,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
             Study(
                 known.table,
                 known.unit,
-                Guarantee(Fraction(2), known.limit.delta),
+                Guarantee(Fraction(2), known.budget.delta),
                 "gdp",
                 file.source,
                 file.ledger,
@@ -419,7 +419,7 @@ def test_law_answers_survive_a_restart(tmp_path: Path) -> None:
 def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
     known = study()
     path = Path(folder)
-    file = Study(known.table, known.unit, known.limit, "gdp", path / "people.parquet", path / "p.ledger")
+    file = Study(known.table, known.unit, known.budget, "gdp", path / "people.parquet", path / "p.ledger")
     accepted = 0
     with adyton.open(file) as asker:
         barrier.wait()
@@ -437,7 +437,7 @@ def _spend_all(folder: str, barrier: Any, queue: Any) -> None:
 
 
 def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
-    """mu^2 = 1e-4 a query; two processes ask for 60 of them and together get what the limit allows."""
+    """mu^2 = 1e-4 a query; two processes ask for 60 of them and together get what the budget allows."""
     people().to_parquet(tmp_path / "people.parquet")
     barrier, queue = APART.Barrier(2), APART.Queue()
     workers = [APART.Process(target=_spend_all, args=(str(tmp_path), barrier, queue)) for _ in range(2)]
@@ -448,12 +448,12 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
         worker.join()
     known = study()
     file = Study(
-        known.table, known.unit, known.limit, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
+        known.table, known.unit, known.budget, "gdp", tmp_path / "people.parquet", tmp_path / "p.ledger"
     )
     with adyton.open(file) as asker:
         found = asker.verify()
         assert found.receipts <= accepted <= 60
-        assert found.spent == found.receipts * 10**14 <= known.rule.allowed(known.limit)
+        assert found.spent == found.receipts * 10**14 <= known.rule.allowed(known.budget)
 
 
 # Answers ------------------------------------------------------------------------------------------------
@@ -521,7 +521,7 @@ def test_answers_export_and_show_themselves() -> None:
     assert list(frame.columns) == ["region", "count", "count_noise_low", "count_noise_high"]
     assert answer.to_arrow().num_rows == len(frame) == 4
     assert json.loads(json.dumps(answer.to_json()))["answer"][0]["keys"] == {"region": "north"}
-    for shown in (answer, asker.statement(), asker.preview("SELECT COUNT(*) FROM people", epsilon="0.1")):
+    for shown in (answer, asker.budget(), asker.preview("SELECT COUNT(*) FROM people", epsilon="0.1")):
         assert "<table>" in shown._repr_html_()
         assert len(str(shown)) > 50
     assert "noise interval" in str(answer)

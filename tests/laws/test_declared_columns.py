@@ -73,7 +73,7 @@ def test_hours_and_days_of_a_zone_can_be_asked(tmp_path: Path) -> None:
 def test_what_is_declared_belongs_to_the_facts_only_where_it_is_used(tmp_path: Path) -> None:
     """A ledger from before there were zones stays valid."""
     plain = study_in(tmp_path, part=", low = 0, high = 23")
-    older = Study(plain.table, plain.unit, plain.limit).fingerprint
+    older = Study(plain.table, plain.unit, plain.budget).fingerprint
     assert plain.fingerprint == older
     changed = [
         study_in(tmp_path),
@@ -190,9 +190,9 @@ def test_a_table_that_does_not_know_whose_rows_are_protected_is_refused(
     person: str | None, unit: PrivacyUnit
 ) -> None:
     """It would ask for COUNT(DISTINCT pid), and refuse it."""
-    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
+    budget = Guarantee(Fraction(1), Fraction(1, 10**9))
     with pytest.raises(InvalidRequest, match=r"write Table\('t', ..., person="):
-        Study(Table("t", (IntegerColumn("x", 0, 1),), person=person), unit, limit)
+        Study(Table("t", (IntegerColumn("x", 0, 1),), person=person), unit, budget)
 
 
 @pytest.mark.parametrize(

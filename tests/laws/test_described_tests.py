@@ -24,9 +24,9 @@ SQL = "SELECT AVG(x) FROM t WHERE b"
 
 def opened(**validity: object) -> adyton.Curator:
     declared = Validity(Fraction(95, 100), **{"dictionary": "schema", **validity})
-    limit = adyton.Guarantee(epsilon=2, delta=1e-9)
+    budget = adyton.Guarantee(epsilon=2, delta=1e-9)
     return adyton.open(
-        adyton.Study(TABLE, adyton.PrivacyUnit("replace-one"), limit, validity=declared), data=ROWS
+        adyton.Study(TABLE, adyton.PrivacyUnit("replace-one"), budget, validity=declared), data=ROWS
     )
 
 

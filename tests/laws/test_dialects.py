@@ -192,7 +192,7 @@ def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
         for ask in (asker.ask, asker.preview):
             with pytest.raises(InvalidRequest, match="there is no dialect"):
                 ask("SELECT COUNT(*) FROM people", epsilon="0.1", dialect=dialect)
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 def test_a_name_that_the_parser_of_another_dialect_drops_is_not_lost_in_silence() -> None:

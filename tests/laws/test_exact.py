@@ -1,4 +1,4 @@
-"""Numbers that carry a promise: exact, and rounded away from danger."""
+"""Numbers that carry a guarantee: exact, and rounded away from danger."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_the_intervals_have_names_and_neither_is_called_after_confidence() -> No
     figure = answer_figure(ANSWERS["groups"])
     said = " ".join([*read(figure).texts(), figure.title, figure.description, *figure.headers])
     assert "noise interval (95 %, for these rows)" in said
-    assert "population interval (90 %, for all answers of the study at once)" in said
+    assert "population interval (90 %, simultaneous for all answers of the study)" in said
     assert "confidence" not in said.lower()
 
 
@@ -436,10 +436,10 @@ def test_texts_in_the_picture_have_that_contrast(dark: bool) -> None:
 def chain(many: int) -> dict[str, Any]:
     receipts = [
         {"number": n, "spent": f"{n / (2 * many):.9f}", "spent_radius": f"{n / (8 * many):.9f}"}
-        | {"by": "ana", "spent_by": f"{n / (2 * many):.9f}", "sub_limit": "0.75"}
+        | {"by": "ana", "spent_by": f"{n / (2 * many):.9f}", "budget_share": "0.75"}
         for n in range(1, many + 1)
     ]
-    return {"header": {"limit": "1"}, "receipts": receipts}
+    return {"header": {"budget": "1"}, "receipts": receipts}
 
 
 def steps(svg: Drawn, line: Mark, panel: int) -> dict[int, float]:
@@ -453,7 +453,7 @@ def steps(svg: Drawn, line: Mark, panel: int) -> dict[int, float]:
 
 
 def test_what_is_left_is_drawn_where_the_receipts_say() -> None:
-    """Mutants: spent in place of left, the limit of the name in place of the study's, receipts shifted by one."""
+    """Mutants: spent in place of left, the budget share of the name in place of the study's, receipts shifted by one."""
     history = chain(8)
     svg = read(burn_down(history))
     privacy, ana, charged = svg.marks("line")
@@ -475,14 +475,14 @@ def test_in_a_pure_study_what_is_left_for_validity_stands_beside_privacy() -> No
 
 def test_open_links_are_enough_and_only_so_many_names_are_drawn() -> None:
     links = [{k: r[k] for k in ("number", "spent", "spent_radius")} for r in chain(8)["receipts"]]
-    told_openly = {"header": {"limit": "1"}, "links": links, "receipts": []}
+    told_openly = {"header": {"budget": "1"}, "links": links, "receipts": []}
     assert len(read(burn_down(told_openly)).marks("line")) == 2
     many = chain(40)
     for place, receipt in enumerate(many["receipts"]):
         receipt["by"] = f"name{place % 10}"
     svg = read(burn_down(many))
     assert len(svg.marks("line")) == 2 + MOST_NAMES
-    assert any(f"the parts of {10 - MOST_NAMES} more names" in text for text in svg.texts())
+    assert any(f"the budget shares of {10 - MOST_NAMES} more names" in text for text in svg.texts())
 
 
 def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:
@@ -495,7 +495,7 @@ def test_law_a_long_history_is_thinned_to_points_of_its_own() -> None:
     long = burn_down(chain(20_000))
     assert any(f"Drawn are {MOST_POINTS} of 20,000 receipts" in text for text in read(long).texts())
     assert long.rows[-1][:2] == ("20,000", "50")
-    assert read(burn_down({"header": {"limit": "1"}, "receipts": []})).marks("line")
+    assert read(burn_down({"header": {"budget": "1"}, "receipts": []})).marks("line")
 
 
 # Curves ------------------------------------------------------------------------------------------------------

@@ -41,10 +41,10 @@ def view_of(filter_: Accounting, priced: Cost) -> Fraction:
 
 @close
 @given(names, epsilons, deltas)
-def test_law_what_is_allowed_keeps_the_promise(name: str, epsilon: Fraction, delta: Fraction) -> None:
+def test_law_what_is_allowed_keeps_the_guarantee(name: str, epsilon: Fraction, delta: Fraction) -> None:
     """A pure study shows epsilon as the least float not below it, which may be a hair above 1/10, say."""
-    filter_, promise = accounting_named(name), guarantee(name, epsilon, delta)
-    reported = filter_.epsilon(filter_.allowed(promise), promise.delta)
+    filter_, wanted = accounting_named(name), guarantee(name, epsilon, delta)
+    reported = filter_.epsilon(filter_.allowed(wanted), wanted.delta)
     assert reported <= (float_up(epsilon) if name == "pure" else epsilon)
 
 
@@ -52,9 +52,9 @@ def test_law_what_is_allowed_keeps_the_promise(name: str, epsilon: Fraction, del
 @given(names, epsilons, deltas)
 def test_law_nothing_is_wasted(name: str, epsilon: Fraction, delta: Fraction) -> None:
     """One part in 10**8 more, and a unit, does not fit."""
-    filter_, promise = accounting_named(name), guarantee(name, epsilon, delta)
-    allowed = filter_.allowed(promise)
-    assert filter_.epsilon(allowed + allowed // 10**8 + 1, promise.delta) > epsilon
+    filter_, wanted = accounting_named(name), guarantee(name, epsilon, delta)
+    allowed = filter_.allowed(wanted)
+    assert filter_.epsilon(allowed + allowed // 10**8 + 1, wanted.delta) > epsilon
 
 
 @close

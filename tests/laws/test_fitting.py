@@ -48,8 +48,8 @@ def people() -> pd.DataFrame:
 
 def curator(accounting: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    limit = Guarantee(Fraction(epsilon), delta)
-    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), limit, accounting, **more)
+    budget = Guarantee(Fraction(epsilon), delta)
+    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), budget, accounting, **more)
     return open_kept(known, data=people(), ledger=ledger_of(known))
 
 
@@ -100,7 +100,7 @@ def test_law_the_price_that_a_refusal_names_is_answered(
     named = {**price, **refusal.facts["fits"]}
     assert f"{fitting_text(refusal.facts['fits'])} would fit now" in refusal.message
     assert asker.preview(sql, **price).would_fit == refusal.facts["fits"]
-    left = asker.statement().left.units
+    left = asker.budget().left.units
     answer = asker.ask(sql, **named)
     assert answer.cost.units <= left
     if by in ("epsilon", "scale") or "AVG" in sql:  # a count is read in whole steps
@@ -194,7 +194,7 @@ def test_a_monitor_that_is_too_dear_says_which_epsilon_would_fit() -> None:
     (epsilon,) = caught.value.facts["fits"].values()
     assert Fraction(epsilon) < 1
     asker.open_monitor(positives=2, epsilon=epsilon)
-    assert asker.statement().left.share < 0.01
+    assert asker.budget().left.share < 0.01
 
 
 def test_a_batch_says_what_fits_for_all_of_it() -> None:
@@ -220,11 +220,11 @@ def test_how_many_more_fit_is_what_then_fits() -> None:
     for asker in (curator(), curator("pure"), curator("pure", **stable("0.1"))):
         answer = asker.ask(COUNT, scale=40)
         more = answer.more
-        assert asker.preview(COUNT + " AND income > 1", scale=40).more == more == asker.statement().more
+        assert asker.preview(COUNT + " AND income > 1", scale=40).more == more == asker.budget().more
         assert more is not None
         for i in range(more):
             asker.ask(f"SELECT COUNT(*) FROM people WHERE smoker AND income > {i}", scale=40)
-        assert asker.statement().more == 0
+        assert asker.budget().more == 0
         with pytest.raises(adyton.BudgetRefused):
             asker.ask("SELECT COUNT(*) FROM people WHERE smoker AND income > 100", scale=40)
         assert asker.ask(COUNT, scale=40).more is None

@@ -85,7 +85,7 @@ def test_public_facts_are_free_and_read_nothing(sql: str) -> None:
         patched.setattr(NoEngine, "close", lambda self: None, raising=False)
         with curator() as asker:
             answer, preview = asker.ask(sql, epsilon="0.1"), asker.preview(sql)
-            assert asker.statement().queries == 0
+            assert asker.budget().queries == 0
             assert asker.ask(sql).to_json() == answer.to_json()  # a price is not needed
     told = [*answer.rows.keys.columns, *answer.rows.values]
     assert sorted(told) == sorted(names)

@@ -25,7 +25,7 @@ HOUR = IntegerColumn("hour", 0, 23)
 DELAY = IntegerColumn("delay", -60, 300)
 COLUMNS = (REGION, HOUR, DELAY, BooleanColumn("late"), TextColumn("city"))
 NUMBER = 2_000
-LIMIT = Guarantee(Fraction(40), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(40), Fraction(1, 10**6))
 
 
 def flights() -> pd.DataFrame:
@@ -45,7 +45,7 @@ def opened(adjacency: Any = "replace-one", accounting: str = "gdp", discovery_de
     study = Study(
         Table("flights", COLUMNS, NUMBER),
         PrivacyUnit(adjacency),
-        LIMIT if accounting != "pure" else Guarantee(Fraction(40), Fraction(0)),
+        BUDGET if accounting != "pure" else Guarantee(Fraction(40), Fraction(0)),
         accounting,
         discovery_delta=Fraction(discovery_delta),
     )

@@ -67,7 +67,7 @@ def some(labels: np.ndarray, rng: np.random.Generator, share: float = 0.7) -> np
 def test_a_score_is_near_and_says_how_near(
     holdout: Holdout, labels: np.ndarray, rng: np.random.Generator
 ) -> None:
-    planned = holdout.statement().scores_left
+    planned = holdout.budget().scores_left
     assert planned is not None
     assert planned > 30
     guess = some(labels, rng)
@@ -78,10 +78,10 @@ def test_a_score_is_near_and_says_how_near(
     assert 0.025 < score.value - score.interval.low <= 0.05
     assert (score.number, score.scores_left, score.repeated, score.said) == (1, planned - 1, False, "score")
     assert "HOLDOUT-SCORES" in score.certificate.theorems
-    assert str(holdout.statement()) == f"{planned - 1} scores left at ±0.05, 95 %"
+    assert str(holdout.budget()) == f"{planned - 1} scores left at ±0.05, 95 %"
     assert json.loads(json.dumps(score.to_json()))["scores_left"] == planned - 1
     assert "population" in str(score)
-    assert "<strong>" in holdout.statement()._repr_html_()
+    assert "<strong>" in holdout.budget()._repr_html_()
 
 
 def test_the_same_predictions_again_are_free_and_get_the_same_answer(
@@ -119,15 +119,15 @@ def test_a_crash_after_the_charge_loses_nothing_that_was_paid_for(
     def crash(*_: object) -> str:
         raise KeyboardInterrupt
 
-    left = holdout.statement().scores_left
+    left = holdout.budget().scores_left
     with monkeypatch.context() as patch:
         patch.setattr(SqliteLedger, "remember", crash)
         with pytest.raises(KeyboardInterrupt):
             holdout.score(labels)
-    assert holdout.statement().scores_left == left - 1
+    assert holdout.budget().scores_left == left - 1
     score = holdout.score(labels)  # the same again is read for the receipt that was charged
     assert score.repeated
-    assert (score.number, holdout.statement().scores_left) == (1, left - 1)
+    assert (score.number, holdout.budget().scores_left) == (1, left - 1)
 
 
 def _score_many(path: str, seed: int, times: int) -> list[int]:
@@ -149,7 +149,7 @@ def test_two_processes_never_overspend(tmp_path: Path) -> None:
     flat = sorted(n for found in numbers for n in found)
     assert flat == [0, 0, 0, 0, 1, 2, 3, 4, 5, 6]
     with Holdout.open(path) as holdout:
-        assert holdout.statement().scores_left == 0
+        assert holdout.budget().scores_left == 0
 
 
 # What is kept, and what is not -----------------------------------------------------------------------------
@@ -157,8 +157,8 @@ def test_two_processes_never_overspend(tmp_path: Path) -> None:
 
 def test_labels_are_kept_for_the_owner_alone_and_never_shown(holdout: Holdout, tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "h.labels.npy").stat().st_mode) == 0o600
-    shown = [repr(holdout), str(holdout), str(holdout.statement()), (tmp_path / "h.toml").read_text()]
-    shown += [json.dumps(holdout.statement().to_json()), repr(holdout.facts)]
+    shown = [repr(holdout), str(holdout), str(holdout.budget()), (tmp_path / "h.toml").read_text()]
+    shown += [json.dumps(holdout.budget().to_json()), repr(holdout.facts)]
     assert not any(str(CANARY) in text for text in shown)
     for copied in (pickle.dumps, copy.copy, copy.deepcopy, iter, list):
         with pytest.raises(InvalidRequest):
@@ -247,7 +247,7 @@ def test_a_full_disk_leaves_nothing_behind(
 def test_a_changed_receipt_is_noticed(tmp_path: Path, labels: np.ndarray) -> None:
     holdout = Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.05")
     holdout.score(labels)
-    head = holdout.statement().head
+    head = holdout.budget().head
     holdout.score(labels + 1)
     assert holdout.verify(head).receipts == 2
     with pytest.raises(LedgerCorrupt):
@@ -372,7 +372,7 @@ def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: objec
             holdout.score(wrong)
         with pytest.raises(InvalidRequest, match="no guess"):
             holdout.score(np.ones(100), guess=0.5)
-        assert holdout.statement().scores_left == 1
+        assert holdout.budget().scores_left == 1
 
 
 @pytest.mark.parametrize(
@@ -478,14 +478,14 @@ def test_staged_methods_keep_their_state_across_a_restart(
     first = some(labels, rng)
     with Holdout.open(path) as holdout:
         said = holdout.score(first, guess=guess)
-        left = holdout.statement().scores_left
+        left = holdout.budget().scores_left
         notes = SqliteLedger(tmp_path / "s.ledger").notes(1)
     with Holdout.open(path) as again:
         assert SqliteLedger(tmp_path / "s.ledger").notes(1) == notes  # the noise of the threshold among them
         repeat = again.score(first, guess=guess)
         assert (repeat.value, repeat.said, repeat.repeated) == (said.value, said.said, True)
-        assert again.statement().scores_left == left
-        assert again.statement().scores == 1
+        assert again.budget().scores_left == left
+        assert again.budget().scores == 1
         assert again.verify().receipts == 1
         for _ in range(200):
             try:
@@ -514,17 +514,17 @@ def test_a_kept_head_notices_that_staged_answers_were_taken_back(
     """Answers are linked like receipts: an old copy of the ledger would give the budget of overfits back."""
     path, guess = tmp_path / "h.toml", None if isinstance(method, Ladder | FreeLadder) else "0.9"
     with Holdout.create(path, labels=labels, method=method, **wish) as holdout:
-        before = holdout.statement().head
+        before = holdout.budget().head
         first = holdout.score(labels + 1, guess=guess)
     old = (tmp_path / "h.ledger").read_bytes()
     with Holdout.open(path) as holdout:
         second = holdout.score(labels, guess=guess)
         assert before == first.receipt.previous
         assert first.receipt.digest == second.receipt.previous
-        assert second.receipt.digest == holdout.statement().head == holdout.verify().head
+        assert second.receipt.digest == holdout.budget().head == holdout.verify().head
         for kept in (before, first.receipt.digest, second.receipt.digest):
             assert holdout.verify(kept).head == second.receipt.digest
-        assert holdout.verify().receipts == holdout.statement().scores == 2
+        assert holdout.verify().receipts == holdout.budget().scores == 2
         with pytest.raises(LedgerCorrupt, match="rolled back"):
             holdout.verify("0" * 64)
     (tmp_path / "h.ledger").write_bytes(old)
@@ -585,7 +585,7 @@ def test_thresholdout_without_a_certificate_says_so(tmp_path: Path, labels: np.n
         score = holdout.score(labels, guess=1)
         assert score.interval is None
         assert score.certificate.theorems == ("THRESHOLDOUT-PRIVACY",)
-        assert "without a certified interval" in str(holdout.statement())
+        assert "without a certified interval" in str(holdout.budget())
 
 
 @pytest.mark.parametrize("method", [Split(), Rounding(), Auto()])
@@ -599,7 +599,7 @@ def test_baselines_answer_within_their_widths(
         assert holdout.facts.method == ("gaussian" if method == Auto() else method.name)
         assumed = " ".join(score.certificate.assumptions)
         assert ("order of the items" in assumed) is (method == Split())
-        assert holdout.statement().scores_left == holdout.facts.settings["scores"] - 3
+        assert holdout.budget().scores_left == holdout.facts.settings["scores"] - 3
 
 
 def test_split_uses_every_item_once(tmp_path: Path) -> None:
@@ -630,7 +630,7 @@ def test_early_scores_are_sharper_when_widths_are_anytime(tmp_path: Path, labels
         assert first.interval.high - first.interval.low < 0.1
         assert second.interval.high >= 0
         assert "HOLDOUT-SCORES" in first.certificate.theorems
-        assert holdout.statement().half_width <= 0.1
+        assert holdout.budget().half_width <= 0.1
     assert Fraction(Holdout.open(tmp_path / "a.toml").facts.tolerance) == Fraction(1, 10)
 
 
@@ -753,7 +753,7 @@ def test_the_scorer_works_in_a_grid_search(tmp_path: Path) -> None:
         )
         search.fit(rows, hidden)
         assert len(search.cv_results_["mean_test_score"]) == 2
-        assert holdout.statement().scores_left == 2
+        assert holdout.budget().scores_left == 2
         tree = DecisionTreeClassifier(max_depth=5, random_state=0)
         found = cross_validate(tree, rows, hidden, scoring=scorer, cv=split)["test_score"]
         assert found[0] == holdout.scores()[-1].value

@@ -42,7 +42,7 @@ def test_any_number_of_exact_scores_with_one_width(
     tmp_path: Path, labels: np.ndarray, features: np.ndarray
 ) -> None:
     with made(tmp_path, labels, features) as holdout:
-        said = holdout.statement()
+        said = holdout.budget()
         assert said.scores_left is None
         assert str(said).startswith("open number of scores at ±0.06")
         for i in range(60):
@@ -74,7 +74,7 @@ def test_predictions_prove_no_class(tmp_path: Path, labels: np.ndarray, features
 
 def test_features_are_kept_like_labels(tmp_path: Path, labels: np.ndarray, features: np.ndarray) -> None:
     with made(tmp_path, labels, features) as holdout:
-        shown = (repr(holdout), str(holdout.statement()), json.dumps(holdout.statement().to_json()))
+        shown = (repr(holdout), str(holdout.budget()), json.dumps(holdout.budget().to_json()))
     kept = tmp_path / "h.features.npy"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     value = repr(float(features[0, 0]))
@@ -105,7 +105,7 @@ def test_the_better_of_two_plans_is_taken(tmp_path: Path, labels: np.ndarray, fe
     ):
         (tmp_path / str(place)).mkdir()
         with made(tmp_path / str(place), labels, features, **words) as holdout:
-            assert holdout.statement().method == method
+            assert holdout.budget().method == method
             rule = {"column": 0, "above": 0}
             score = holdout.score(rule)
             assert score.interval.low < 0.9 < score.interval.high

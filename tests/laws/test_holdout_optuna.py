@@ -40,7 +40,7 @@ def test_the_example_finds_a_good_model_and_says_how_good(
     with Holdout.open(tmp_path / "digits.toml") as holdout:
         shown = {score.number: score.value for score in holdout.scores()}
         assert {trial.user_attrs["receipt"]: trial.value for trial in study.trials} == shown
-        assert holdout.statement().scores_left == 12 - len(shown)
+        assert holdout.budget().scores_left == 12 - len(shown)
     assert capfd.readouterr() == ("", "")
 
 
@@ -57,7 +57,7 @@ def test_an_old_trial_is_free_and_one_too_many_stops_the_study(tmp_path: Path) -
         study = optuna.create_study(direction="maximize", sampler=sampler)
         study.optimize(objective, n_trials=20)
         assert abs(study.best_params["cut"] - 0.3) < 0.05
-        assert holdout.statement().scores_left == 0
+        assert holdout.budget().scores_left == 0
         study.enqueue_trial(study.trials[3].params)
         study.optimize(objective, n_trials=1)
         assert study.trials[-1].value == study.trials[3].value

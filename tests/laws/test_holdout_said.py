@@ -1,4 +1,4 @@
-"""What a holdout says of itself: statements, ranks, assumptions, and what a scorer hands to it."""
+"""What a holdout says of itself: budgets, ranks, assumptions, and what a scorer hands to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adyton.holdout import (
     Gaussian,
     GuessAndCheck,
     Holdout,
-    HoldoutStatement,
+    HoldoutBudget,
     Ladder,
     Leaderboard,
     Method,
@@ -33,9 +33,9 @@ LABELS = np.arange(20_000) % 2
 # Statements ------------------------------------------------------------------------------------------------
 
 
-def statement(left: int | None, half_width: float | None, method: str = "gaussian") -> str:
+def budget(left: int | None, half_width: float | None, method: str = "gaussian") -> str:
     nothing = Certificate((), ())
-    return str(HoldoutStatement("accuracy", method, 9, 0, left, half_width, 0.95, "", nothing))
+    return str(HoldoutBudget("accuracy", method, 9, 0, left, half_width, 0.95, "", nothing))
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def statement(left: int | None, half_width: float | None, method: str = "gaussia
     [(0.05, "0.05"), (0.07, "0.07"), (0.1231, "0.124"), (0.01999927, "0.02"), (0.0304001, "0.0305")],
 )
 def test_a_width_is_never_shown_smaller_than_it_is(half_width: float, shown: str) -> None:
-    assert statement(214, half_width) == f"214 scores left at ±{shown}, 95 %"
+    assert budget(214, half_width) == f"214 scores left at ±{shown}, 95 %"
 
 
-def test_a_statement_counts_what_is_left() -> None:
-    assert statement(1, 0.1).startswith("1 score left at")
-    assert statement(0, 0.1, "thresholdout").startswith("0 scores left")
-    assert statement(5, 0.1, "thresholdout").startswith("at least 5 scores left")
-    assert statement(1, None, "sparse_validate") == "at least 1 score left, without a certified interval"
+def test_a_budget_counts_what_is_left() -> None:
+    assert budget(1, 0.1).startswith("1 score left at")
+    assert budget(0, 0.1, "thresholdout").startswith("0 scores left")
+    assert budget(5, 0.1, "thresholdout").startswith("at least 5 scores left")
+    assert budget(1, None, "sparse_validate") == "at least 1 score left, without a certified interval"
 
 
 def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
@@ -59,15 +59,15 @@ def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
         assert "at least 2" in str(holdout.score(LABELS, guess=1))
         assert "at least 1" in str(holdout.score(LABELS, guess=0))
         assert "at least" not in str(holdout.score(1 - LABELS, guess=1))
-        assert str(holdout.statement()).startswith("0 scores left")
+        assert str(holdout.budget()).startswith("0 scores left")
         assert holdout.score(LABELS, guess=1).repeated  # what was answered is answered again
 
 
-def test_a_statement_holds_for_the_last_score_too(tmp_path: Path) -> None:
+def test_a_budget_holds_for_the_last_score_too(tmp_path: Path) -> None:
     with Holdout.create(
         tmp_path / "a.toml", labels=LABELS, tolerance="0.05", method=Gaussian(anytime=True)
     ) as holdout:
-        said = holdout.statement()
+        said = holdout.budget()
         assert said.half_width is not None
         assert said.scores_left is not None
         for i in range(said.scores_left):
@@ -81,12 +81,12 @@ def test_the_mean_over_groups_says_what_it_is_a_mean_of(tmp_path: Path) -> None:
     with Holdout.create(
         tmp_path / "g.toml", labels=LABELS, method=Slices(groups), tolerance="0.2"
     ) as holdout:
-        for said in (holdout.score(LABELS).certificate, holdout.statement().certificate):
+        for said in (holdout.score(LABELS).certificate, holdout.budget().certificate):
             assert any("share of the population" in assumed for assumed in said.assumptions)
         with pytest.raises(InvalidRequest, match="without groups"):
             holdout.compare(LABELS, 1 - LABELS)
     with Holdout.create(tmp_path / "h.toml", labels=LABELS, tolerance="0.2") as holdout:
-        assert not any("shares" in assumed for assumed in holdout.statement().certificate.assumptions)
+        assert not any("shares" in assumed for assumed in holdout.budget().certificate.assumptions)
 
 
 # Plans -----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_the_planner_takes_the_nearest_of_so_many_scores(tmp_path: Path, scores:
     for method in (Gaussian(), Rounding(), Split(), Auto()):
         file = tmp_path / f"{method.name}.toml"
         with Holdout.create(file, labels=LABELS, scores=scores, method=method) as holdout:
-            widths[method.name] = holdout.statement().half_width
+            widths[method.name] = holdout.budget().half_width
             chosen = holdout.facts.method
     assert widths["auto"] == min(widths.values())
     assert chosen == ("split" if scores == 2 else "gaussian")
@@ -197,7 +197,7 @@ def test_a_scorer_refuses_a_model_that_does_not_have_it(
     with Holdout.create(tmp_path / "m.toml", labels=LABELS, metric=metric, tolerance="0.1") as holdout:
         with pytest.raises(InvalidRequest, match=says):
             holdout.scorer()(model, None)
-        assert holdout.statement().scores == 0
+        assert holdout.budget().scores == 0
 
 
 @pytest.mark.parametrize("method", [Ladder(), FreeLadder()])

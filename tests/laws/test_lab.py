@@ -219,7 +219,7 @@ def test_a_run_is_the_same_as_its_single_outputs() -> None:
 
 
 @pytest.mark.parametrize("c", [1, 2])
-def test_the_right_versions_keep_their_promise_on_every_small_pair(c: int) -> None:
+def test_the_right_versions_keep_their_guarantee_on_every_small_pair(c: int) -> None:
     """All pairs of sequences of three queries that differ by at most 1 each, all outputs; the slide does not."""
     moves = list(product((-1, 0, 1), repeat=3))
     for make, keeps in (

@@ -54,8 +54,8 @@ def opened(rows: int, epsilon: int) -> Curator:
             "town": rng.choice(["Ur", "Uruk"], rows),
         }
     )
-    limit, sample = Guarantee(Fraction(epsilon), Fraction(1, 10**6)), Validity(Fraction(95, 100))
-    study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace-one"), limit, "gdp", validity=sample)
+    budget, sample = Guarantee(Fraction(epsilon), Fraction(1, 10**6)), Validity(Fraction(95, 100))
+    study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace-one"), budget, "gdp", validity=sample)
     ledger = MemoryLedger.of(study)
     return adyton.open(study, data=people, ledger=ledger)
 
@@ -129,9 +129,9 @@ def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
 
     Mutants: ``LateNumbers.stand`` does not compare the units, or what was learned.
     """
-    rows, limit = 20_000, Guarantee(Fraction(50), Fraction(1, 10**9))
+    rows, budget = 20_000, Guarantee(Fraction(50), Fraction(1, 10**9))
     table, sample = Table("people", COLUMNS), Validity(Fraction(95, 100))
-    study = Study(table, PrivacyUnit("add-remove"), limit, "gdp", validity=sample)
+    study = Study(table, PrivacyUnit("add-remove"), budget, "gdp", validity=sample)
     ledger = MemoryLedger.of(study)
     people = pd.DataFrame({"income": 100_000.0, "place": 1, "region": "north", "town": ["Ur"] * rows})
     here, there = (adyton.open(study, data=people, ledger=ledger) for _ in range(2))
@@ -164,9 +164,9 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
 
 
 def test_discovered_groups_are_counted_at_once(curator: Curator) -> None:
-    limit = Guarantee(Fraction(50), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(50), Fraction(1, 10**6))
     known = Study(
-        curator.study.table, PrivacyUnit("add-remove"), limit, "gdp", discovery_delta=Fraction(1, 10**7)
+        curator.study.table, PrivacyUnit("add-remove"), budget, "gdp", discovery_delta=Fraction(1, 10**7)
     )
     people = pd.DataFrame({"income": 1.0, "place": 1, "region": "north", "town": ["Ur"] * 300})
     ledger = MemoryLedger.of(known)

@@ -97,7 +97,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
     table = known.table
     age = IntegerColumn("age", 0, 120)
     plan = Validity(Fraction(9, 10), queries=1, tolerance=Fraction(9, 10))
-    pure = {"accounting": "pure", "limit": adyton.Guarantee(known.limit.epsilon, Fraction(0))}
+    pure = {"accounting": "pure", "budget": adyton.Guarantee(known.budget.epsilon, Fraction(0))}
     changes: list[Any] = [
         {"table": replace(table, name="persons")},
         {"table": replace(table, rows=51)},
@@ -107,8 +107,8 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"table": replace(table, columns=(age, CategoryColumn("region", ("a", "b"))))},
         {"unit": adyton.PrivacyUnit("add-remove")},
         {"unit": adyton.PrivacyUnit("replace-one", "who", 3), "table": replace(table, person="who")},
-        {"limit": adyton.Guarantee(Fraction(9), known.limit.delta)},
-        {"limit": adyton.Guarantee(known.limit.epsilon, Fraction(1, 10**10))},
+        {"budget": adyton.Guarantee(Fraction(9), known.budget.delta)},
+        {"budget": adyton.Guarantee(known.budget.epsilon, Fraction(1, 10**10))},
         {"accounting": "zcdp"},
         {"discovery_delta": Fraction(1, 10**10)},
         {"validity": Validity(Fraction(9, 10))},
@@ -143,14 +143,14 @@ study = Path(sys.argv[1])
 with adyton.open(sys.argv[2]) as curator:
     curator.ask("SELECT COUNT(*) FROM people", scale=1000)
     curator.verify()
-    curator.statement()
+    curator.budget()
 if os.geteuid() == 0: os.setuid(65534)
 """
 READ = """
 assert not os.access(study.parent, os.W_OK)
 with adyton.open(study) as curator:
     assert len(curator.receipts()) == curator.verify().receipts == int(sys.argv[3])
-    assert curator.statement().queries == int(sys.argv[3])
+    assert curator.budget().queries == int(sys.argv[3])
     assert curator.ask("SELECT COUNT(*) FROM people WHERE age > 0", scale=1000).repeated
     try:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 77", scale=1000)

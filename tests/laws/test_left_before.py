@@ -65,9 +65,9 @@ def nothing() -> None:
 
 
 def people(name: str = "people", **more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**9)))
+    budget = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**9)))
     study = adyton.Study(
-        adyton.Table(name, COLUMNS, rows=ROWS), adyton.PrivacyUnit("replace-one"), limit, **more
+        adyton.Table(name, COLUMNS, rows=ROWS), adyton.PrivacyUnit("replace-one"), budget, **more
     )
     return open_kept(study, data=PEOPLE)
 

@@ -24,10 +24,10 @@ from adyton.transports.cli.app import app
 
 PERSONS, EACH = 400, 50
 DELAY = IntegerColumn("delay", -60, 300)
-LIMIT = Guarantee(Fraction(200), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(200), Fraction(1, 10**6))
 UNIT = PrivacyUnit("add-remove", "plane", 100)
 FLIGHTS = Table("flights", (DELAY,), PERSONS, "plane", lines=PERSONS * EACH)
-STUDY = Study(FLIGHTS, UNIT, LIMIT)
+STUDY = Study(FLIGHTS, UNIT, BUDGET)
 MEAN = "SELECT AVG(delay) FROM flights"
 
 
@@ -62,7 +62,7 @@ def test_a_mean_is_priced_for_rows_and_not_for_persons() -> None:
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 10), Fraction(2)])
-def test_a_wrong_guess_changes_widths_and_prices_and_nothing_that_is_promised(factor: Fraction) -> None:
+def test_a_wrong_guess_changes_widths_and_prices_and_nothing_that_is_guaranteed(factor: Fraction) -> None:
     lines = max(PERSONS, int(PERSONS * EACH * factor))
     truth = flights()["delay"].mean()
     with opened(lines) as curator:

@@ -58,7 +58,7 @@ def test_what_is_the_same_is_loaded_once_and_charged_anew(
     here, _ = tables_of(CASE, "replace-one", tmp_path)
     for _ in range(3):
         with opens(STUDY, here) as curator:
-            assert curator.statement().spent.units == 0
+            assert curator.budget().spent.units == 0
             curator.ask(CASE.asked[0], epsilon=1)
             found = integers(curator)
     assert len(loads) == 1

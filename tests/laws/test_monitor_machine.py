@@ -54,8 +54,8 @@ GARBAGE = (
 
 def study(adjacency: str) -> Study:
     table = Table("people", (IntegerColumn("age", 0, 120),), ROWS)
-    limit = Guarantee(Fraction(MOST_MONITORS * EACH), Fraction(0))
-    return Study(table, PrivacyUnit(adjacency), limit, "pure")  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(MOST_MONITORS * EACH), Fraction(0))
+    return Study(table, PrivacyUnit(adjacency), budget, "pure")  # type: ignore[arg-type]
 
 
 class Counting:
@@ -105,7 +105,7 @@ class MonitorMachine(RuleBasedStateMachine):
 
     def opened(self) -> Curator:
         rule_of = self.study.rule
-        header = Header.fresh(self.study.fingerprint, "pure", rule_of.allowed(self.study.limit))
+        header = Header.fresh(self.study.fingerprint, "pure", rule_of.allowed(self.study.budget))
         ledger = SqliteLedger.open_or_create(Path(self.folder.name) / "people.ledger", header)
         return Curator(self.study, self.engine, ledger, Seeded(next(self.seeds)))
 
@@ -177,7 +177,7 @@ class MonitorMachine(RuleBasedStateMachine):
     def keep_the_head(self, data: st.DataObject, who: int) -> None:
         model = data.draw(st.sampled_from(self.models))
         if not model.broken:
-            model.kept_heads.append(self.monitor(model, who).statement().head)
+            model.kept_heads.append(self.monitor(model, who).budget().head)
 
     # What a stranger leaves in the file.
 
@@ -210,22 +210,22 @@ class MonitorMachine(RuleBasedStateMachine):
             monitor = self.monitor(model, who)
             if model.broken:
                 with pytest.raises(adyton.LedgerCorrupt):
-                    monitor.statement()
+                    monitor.budget()
                 continue
             found = [(answer.above, answer.feeds) for answer in monitor.answers()]
             assert found == [(above, place) for place, (_, _, above) in enumerate(model.said, 1)]
             assert all(json.dumps(answer.to_json(), allow_nan=False) for answer in monitor.answers())
             assert all(str(answer) for answer in monitor.answers())
-            statement = monitor.statement()
-            assert (statement.positives_left, statement.feeds) == (model.left, len(model.said))
-            assert (statement.halted, statement.closed) == (model.left == 0, model.closed)
-            assert all(monitor.verify(head).head == statement.head for head in model.kept_heads)
+            budget = monitor.budget()
+            assert (budget.positives_left, budget.feeds) == (model.left, len(model.said))
+            assert (budget.halted, budget.closed) == (model.left == 0, model.closed)
+            assert all(monitor.verify(head).head == budget.head for head in model.kept_heads)
 
     @invariant()
     def the_books_agree(self) -> None:
         for curator in self.curators:
             assert curator.verify().receipts == len(self.models)
-            assert curator.statement().queries == len(self.models)
+            assert curator.budget().queries == len(self.models)
 
     def teardown(self) -> None:
         for curator in self.curators:

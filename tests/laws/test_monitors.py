@@ -53,7 +53,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def header(known: Study) -> Header:
-    return Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.limit))
+    return Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.budget))
 
 
 class Watched:
@@ -110,13 +110,13 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
     curator, engine, ledger = asker(study(accounting, adjacency))
     monitor = curator.open_monitor(positives=3, epsilon="0.25", numeric=numeric)
     assert (ledger.count(), engine.charged_at_read) == (1, [])
-    named = curator.study.rule.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
+    named = curator.study.rule.allowed(Guarantee(Fraction(1, 4), curator.study.budget.delta))
     assert named * (1 - 1e-9) <= ledger.spent() <= named
     for age in (90, 80, 70):
         monitor.feed(COUNT.format(age), above=NEVER)
     assert engine.charged_at_read == [1, 1, 1]
     assert ledger.count() == 1
-    assert monitor.statement().cost.units == ledger.spent()
+    assert monitor.budget().cost.units == ledger.spent()
 
 
 def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
@@ -219,11 +219,11 @@ def test_law_a_monitor_beyond_the_certified_stability_is_refused_free_of_charge(
 def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
     frame = people().assign(person=np.arange(ROWS) // 3)
     table = replace(study("pure").table, person="person")
-    limit = Guarantee(Fraction(1), Fraction(0))
+    budget = Guarantee(Fraction(1), Fraction(0))
     scales = []
     for rows in (1, 3):
         unit = PrivacyUnit("add-remove", person="person", rows=rows)
-        with adyton.open(Study(table, unit, limit, "pure"), data=frame) as curator:
+        with adyton.open(Study(table, unit, budget, "pure"), data=frame) as curator:
             monitor = curator.open_monitor(positives=1, epsilon=1)
             machine = machine_of(curator.receipts()[0])
             assert machine.sensitivity == rows
@@ -246,7 +246,7 @@ def test_law_with_a_huge_epsilon_the_answers_are_the_truth(adjacency: str, refre
         answer = monitor.feed(COUNT.format(age), above=threshold)
         assert answer.above is (3 * age > Fraction(threshold))
         assert answer.value == (3 * age if answer.above else None)
-    assert monitor.statement().feeds == 12
+    assert monitor.budget().feeds == 12
 
 
 def test_law_a_threshold_between_two_whole_numbers_is_the_lower_one() -> None:
@@ -268,10 +268,10 @@ def test_law_every_answer_says_where_the_monitor_stands() -> None:
     assert (second.above, second.value, second.positives_left, second.feeds) == (True, None, 1, 2)
     assert second.query == "SELECT COUNT(*) AS count FROM people WHERE (age < 9)"
     assert monitor.answers() == [first, second]
-    assert monitor.statement().to_json()["halted"] is False
+    assert monitor.budget().to_json()["halted"] is False
     assert json.dumps(second.to_json())
     assert "above" in str(second)
-    assert "1 of 2" in str(monitor.statement())
+    assert "1 of 2" in str(monitor.budget())
 
 
 def test_law_the_same_query_again_gets_fresh_noise() -> None:
@@ -308,7 +308,7 @@ def test_law_a_monitor_halts_after_exactly_its_positives(positives: int, refresh
     for k in range(positives):
         assert monitor.feed(COUNT.format(50), above=NEVER).positives_left == positives - k
         assert monitor.feed(COUNT.format(50), above=ALWAYS).positives_left == positives - k - 1
-    assert monitor.statement().halted
+    assert monitor.budget().halted
     before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
     for again in (monitor, curator.monitor(monitor.number)):
         with pytest.raises(adyton.PrivacyRefused, match="halted") as refused:
@@ -409,7 +409,7 @@ def test_law_a_request_id_opens_one_monitor() -> None:
     first = curator.open_monitor(positives=2, epsilon="0.1", request="a")
     first.feed(COUNT.format(50), above=NEVER)
     again = curator.open_monitor(positives=2, epsilon="0.1", request="a")
-    assert (again.number, ledger.count(), again.statement().feeds) == (first.number, 1, 1)
+    assert (again.number, ledger.count(), again.budget().feeds) == (first.number, 1, 1)
     with pytest.raises(adyton.InvalidRequest, match="already used"):
         curator.open_monitor(positives=3, epsilon="0.1", request="a")
 
@@ -419,7 +419,7 @@ def test_law_without_a_request_id_each_monitor_is_new() -> None:
     one, two = (curator.open_monitor(positives=2, epsilon="0.1") for _ in range(2))
     assert (one.number, two.number, ledger.count()) == (1, 2, 2)
     one.feed(COUNT.format(50), above=NEVER)
-    assert (one.statement().feeds, two.statement().feeds) == (1, 0)
+    assert (one.budget().feeds, two.budget().feeds) == (1, 0)
 
 
 # The state cannot be reset -----------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ def test_law_a_restart_changes_nothing(tmp_path: Path, refresh: bool) -> None:
         monitor = (
             curator.monitor(1) if start else curator.open_monitor(positives=3, epsilon=9, refresh=refresh)
         )
-        assert monitor.statement().positives_left == left
+        assert monitor.budget().positives_left == left
         assert monitor.feed(COUNT.format(50), above=NEVER).above is False
         assert monitor.feed(COUNT.format(50), above=ALWAYS).positives_left == left - 1
         seen.append(secrets_of(ledger))
@@ -500,8 +500,8 @@ def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bo
     assert recovered.answers()[: len(answers)] == answers
     assert secrets_of(ledger)[: len(before)] == before
     positives = sum(a.above for a in recovered.answers())
-    assert recovered.statement().positives_left == 2 - positives
-    while not recovered.statement().halted:
+    assert recovered.budget().positives_left == 2 - positives
+    while not recovered.budget().halted:
         recovered.feed(COUNT.format(50), above=ALWAYS)
     assert sum(a.above for a in recovered.answers()) == 2
     assert len(answers) <= len(recovered.answers())
@@ -531,7 +531,7 @@ def test_law_a_feed_that_fails_in_the_engine_says_nothing_and_uses_no_positive(
         monitor.feed(COUNT.format(50), above=3)
     assert "canary" not in str(failed.value) + caplog.text
     assert failed.value.__context__ is None
-    assert (len(ledger.notes(1)), monitor.statement().positives_left) == (1, 1)
+    assert (len(ledger.notes(1)), monitor.budget().positives_left) == (1, 1)
 
 
 # Several at once ---------------------------------------------------------------------------------------------------
@@ -649,15 +649,15 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
         str(monitor),
         repr(answer),
         str(answer),
-        repr(monitor.statement()),
-        str(monitor.statement()),
+        repr(monitor.budget()),
+        str(monitor.budget()),
     ]
     shown += [
         json.dumps(answer.to_json()),
         json.dumps(monitor.statement().to_json()),
         repr(monitor.answers()),
     ]
-    shown += [repr(curator.receipts()), repr(curator.statement()), str(curator.statement())]
+    shown += [repr(curator.receipts()), repr(curator.budget()), str(curator.budget())]
     shown += [repr(entries_of(ledger)[0]), repr(ledger.verify())]
     above = monitor.feed(COUNT.format(50), above=3)
     assert above.above
@@ -683,7 +683,7 @@ def test_law_tampered_notes_are_found(tmp_path: Path, place: int) -> None:
     with pytest.raises(adyton.LedgerCorrupt):
         curator.verify()
     with pytest.raises(adyton.LedgerCorrupt):
-        curator.monitor(1).statement()
+        curator.monitor(1).budget()
     ledger.close()
 
 
@@ -708,10 +708,10 @@ def test_law_a_kept_head_notices_a_monitor_that_was_rolled_back(tmp_path: Path) 
     ledger = sqlite(known, tmp_path / "people.ledger")
     curator, _, _ = asker(known, ledger)
     monitor = curator.open_monitor(positives=2, epsilon=300)
-    opened = monitor.statement().head
-    assert opened == monitor.statement().receipt.digest
+    opened = monitor.budget().head
+    assert opened == monitor.budget().receipt.digest
     monitor.feed(COUNT.format(50), above=ALWAYS)
-    kept = monitor.statement().head
+    kept = monitor.budget().head
     monitor.feed(COUNT.format(50), above=NEVER)
     assert len({opened, kept, monitor.verify().head}) == 3
     assert monitor.verify(opened) == monitor.verify(kept) == curator.monitor(1).verify(kept)
@@ -721,7 +721,7 @@ def test_law_a_kept_head_notices_a_monitor_that_was_rolled_back(tmp_path: Path) 
     connection.commit()
     connection.close()
     again = curator.monitor(1)
-    assert again.statement().positives_left == 2  # the positive came back, and nothing else noticed
+    assert again.budget().positives_left == 2  # the positive came back, and nothing else noticed
     assert again.verify(opened).head == opened
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
         again.verify(kept)
@@ -764,7 +764,7 @@ def test_law_a_closed_monitor_answers_nobody_and_keeps_what_it_said() -> None:
     curator, engine, ledger = asker(study("pure", epsilon="400"))
     monitor, other = curator.open_monitor(positives=2, epsilon=100), curator.monitor(1)
     first = monitor.feed(COUNT.format(50), above=ALWAYS)
-    head = monitor.statement().head
+    head = monitor.budget().head
     assert other.close().to_json()["closed"] is True
     before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
     for one in (monitor, other, curator.monitor(1)):
@@ -773,10 +773,10 @@ def test_law_a_closed_monitor_answers_nobody_and_keeps_what_it_said() -> None:
         with pytest.raises(adyton.InvalidRequest, match="was closed"):
             one.feed_many([(COUNT.format(50), ALWAYS)])
         assert one.answers() == [first]
-        assert (one.close(), one.verify(head).receipts) == (monitor.statement(), 1)
+        assert (one.close(), one.verify(head).receipts) == (monitor.budget(), 1)
     assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
     assert len({head, monitor.verify().head}) == 2
-    assert "Closed, after 1 of 2 answers" in str(monitor.statement())
+    assert "Closed, after 1 of 2 answers" in str(monitor.budget())
 
 
 def test_law_who_feeds_while_another_closes_gets_nothing() -> None:
@@ -810,7 +810,7 @@ def test_law_a_note_after_the_last_stops_the_monitor() -> None:
     monitor.close()
     assert ledger.annotate(1, 2, json.dumps({**fed, "offset": str(secret)}))
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
-        curator.monitor(1).statement()
+        curator.monitor(1).budget()
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
         monitor.feed(COUNT.format(50), above=ALWAYS)
 
@@ -822,7 +822,7 @@ def test_law_every_monitor_of_a_study_is_listed() -> None:
     opened = [curator.open_monitor(positives=2, epsilon=9, of=kind) for kind in KINDS]
     read = len(engine.charged_at_read)
     assert [one.number for one in curator.monitors().monitors] == [one.number for one in opened] == [2, 3, 4]
-    assert list(curator.monitors().monitors) == [one.statement() for one in opened]
+    assert list(curator.monitors().monitors) == [one.budget() for one in opened]
     assert len(engine.charged_at_read) == read
 
 
@@ -850,7 +850,7 @@ def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, adjacency: st
     assert isinstance(sparse, Sparse)
     assert sparse.monotone is (adjacency == "add-remove" and kind != "means")
     assert sparse.sensitivity == 1 if kind == "counts" else sparse.sensitivity >= 2**32
-    assert ("MONITOR-OF-SUMS" in monitor.statement().certificate.theorems) is (kind != "counts")
+    assert ("MONITOR-OF-SUMS" in monitor.budget().certificate.theorems) is (kind != "counts")
 
 
 def test_law_the_error_of_a_sum_is_told_in_its_own_unit() -> None:
@@ -883,9 +883,9 @@ def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
 # Certificates ------------------------------------------------------------------------------------------------------
 
 
-def test_law_a_statement_names_its_theorems(accounting: str, adjacency: str) -> None:
+def test_law_a_budget_names_its_theorems(accounting: str, adjacency: str) -> None:
     curator, _, _ = asker(study(accounting, adjacency))
-    named = curator.open_monitor(positives=2, epsilon="0.1", numeric=True).statement().certificate.theorems
+    named = curator.open_monitor(positives=2, epsilon="0.1", numeric=True).budget().certificate.theorems
     assert {"SPARSE", "NUMERIC-SPARSE", "SPARSE-ACCURACY", "MONITOR-IS-ONE-RELEASE"} <= set(named)
     assert ("MONOTONE-SPARSE" in named) is (adjacency == "add-remove")
     assert ("PURE-IMPLIES-GDP" in named) is (accounting == "gdp")

@@ -61,11 +61,13 @@ def asker(*, persons: bool, accounting: str, limit: int = 490, seed: int = 7) ->
     """Noise that is the same in every test run, and for most queries a budget that does not run out."""
     unit = PrivacyUnit("add-remove", "pid" if persons else None, 6 if persons else 1)
     table = Table("people", COLUMNS, rows=2000, person=unit.person)
-    promised, discovery_delta = (
+    guaranteed, discovery_delta = (
         Guarantee(Fraction(limit), DELTA),
         DELTA if accounting == "pure" else DELTA / 10,
     )
-    made = adyton.open(Study(table, unit, promised, accounting, discovery_delta=discovery_delta), data=FRAME)
+    made = adyton.open(
+        Study(table, unit, guaranteed, accounting, discovery_delta=discovery_delta), data=FRAME
+    )
     return Curator(made.study, made._engine, made._ledger, Seeded(seed))
 
 

@@ -29,10 +29,10 @@ from served import write_study
 @pytest.mark.parametrize("delta", [1e-9, "1e-9", Decimal("1e-9"), Fraction(1, 10**9)])
 def test_a_limit_is_what_was_written(delta: object) -> None:
     """Mutant: ``keep_exactly`` keeps floats; Fraction(value) instead of ``rational``."""
-    limit = Guarantee(1, delta)  # type: ignore[arg-type]
-    assert limit == Guarantee(Fraction(1), Fraction(1, 10**9))
-    assert isinstance(limit.epsilon, Fraction)
-    assert isinstance(limit.delta, Fraction)
+    budget = Guarantee(1, delta)  # type: ignore[arg-type]
+    assert budget == Guarantee(Fraction(1), Fraction(1, 10**9))
+    assert isinstance(budget.epsilon, Fraction)
+    assert isinstance(budget.delta, Fraction)
 
 
 def test_a_plan_is_what_was_written() -> None:

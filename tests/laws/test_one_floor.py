@@ -53,7 +53,7 @@ ALLOWED = {
     (
         "monitors/pmw/guess.py",
         "decimal",
-    ): "keeps a logarithm finite: it corrects a guess, and nothing that is promised rests on how",
+    ): "keeps a logarithm finite: it corrects a guess, and nothing that is guaranteed rests on how",
     (
         "monitors/pmw/run.py",
         "decimal",

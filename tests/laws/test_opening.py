@@ -28,7 +28,7 @@ def test_an_engine_that_takes_too_long_fails_and_the_charge_stands() -> None:
     assert hasty.study is STUDY
     with adyton.open(STUDY, data=data, timeout=60, memory_limit="1GB", threads=1) as patient:
         assert patient.ask("SELECT COUNT(*) FROM t", epsilon=1).value > 0
-        assert patient.statement().queries == 1
+        assert patient.budget().queries == 1
 
 
 def test_a_limit_that_the_engine_does_not_know_is_refused() -> None:

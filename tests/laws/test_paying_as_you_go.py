@@ -74,9 +74,11 @@ def opened(
 ) -> Curator:
     declared = Validity(Fraction(95, 100), **validity)
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
-    study = Study(Table("t", COLUMNS, rows), unit, limit, accounting, validity=declared, discovery_delta=keys)
+    study = Study(
+        Table("t", COLUMNS, rows), unit, budget, accounting, validity=declared, discovery_delta=keys
+    )
     return seeded(study if described else undescribed(study), sample(seed, rows), seed)
 
 
@@ -181,8 +183,8 @@ def test_no_query_is_one_too_many() -> None:
             answer = asker.ask(f"SELECT COUNT(*) AS n FROM t WHERE f{i % COINS} AND age < {i}", scale=20)
         interval = ends(answer)
         assert 0 <= interval.low < interval.high <= ROWS
-        assert asker.statement().certified_queries is None
-        assert "stability" not in str(asker.statement())
+        assert asker.budget().certified_queries is None
+        assert "stability" not in str(asker.budget())
 
 
 # What was charged is settled once the answer is known.
@@ -757,7 +759,7 @@ def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_is_within_the_tolerance(
             # What is expected of a spread is only known once somebody has asked for it.
             more = 1.15 if "spread" in plan else 1.001
             assert length(interval) / 2 <= tolerance * span * more, k
-        assert asker.statement().queries == queries
+        assert asker.budget().queries == queries
         later = ends(asker.ask(sql.format(i=0, j=99)))
         assert 0 <= later.low < later.high <= 2 * span
 
@@ -770,7 +772,7 @@ def test_beyond_a_plan_a_query_is_refused_if_the_owner_says_so() -> None:
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=100).fits
         with pytest.raises(BudgetRefused, match="queries"):
             asker.ask("SELECT COUNT(*) FROM t WHERE f3")
-        assert asker.statement().queries == 3
+        assert asker.budget().queries == 3
         assert asker.ask("SELECT COUNT(*) FROM t WHERE f0").repeated
 
 
@@ -790,7 +792,7 @@ def test_theorem_PLANNED_NOISE_is_constant_or_falls_as_was_said() -> None:
     assert less[0] > max(same)
 
 
-def test_what_a_plan_expects_promises_nothing() -> None:
+def test_what_a_plan_expects_guarantees_nothing() -> None:
     """A plan for rare shares, asked about common ones: wider than the tolerance, and not wrong."""
     tolerance = Fraction(3, 100)
     made: dict[str, Any] = {"queries": 10, "tolerance": tolerance, "share": Fraction(1, 100)}

@@ -151,7 +151,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(accounting: str, a
     for age in (90, 80):
         pmw.feed(COUNT.format(age))
     assert (engine.charged_at_read, ledger.count()) == ([*total, 1, 1], 1)
-    assert pmw.statement().cost.units == ledger.spent()
+    assert pmw.budget().cost.units == ledger.spent()
     curator.pmw(1).feed(COUNT.format(70))
     assert len(engine.charged_at_read) == len(total) + 3  # who comes back reads no total
 
@@ -161,7 +161,7 @@ def test_law_the_total_is_public_or_was_paid_for(adjacency: str) -> None:
     pmw = opened(curator, share=1)
     (receipt,) = ledger.receipts()
     terms = terms_of(receipt)
-    kept = pmw.statement().total
+    kept = pmw.budget().total
     if adjacency == "replace-one":
         assert (terms.rows, terms.total, kept) == (ROWS, None, ROWS)
         return
@@ -170,7 +170,7 @@ def test_law_the_total_is_public_or_was_paid_for(adjacency: str) -> None:
     assert 0 < abs(kept - ROWS) < 7 * terms.total.scales[0]
     twentieth = float(terms.total.cost(one_integer(1)).gdp) / (ledger.spent() / 1e18)
     assert twentieth == pytest.approx(1 / 20, rel=1e-6)
-    assert curator.pmw(1).statement().total == kept
+    assert curator.pmw(1).budget().total == kept
 
 
 def test_law_validity_pays_comparisons_values_and_total(accounting: str, adjacency: str) -> None:
@@ -209,8 +209,8 @@ def test_law_a_preview_is_free_and_says_what_the_opening_charges(accounting: str
     assert seen.against is None
     assert seen.error < seen.independent
     pmw = opened(curator)
-    assert (seen.cost, seen.pmw) == (pmw.statement().cost, pmw.statement().pmw)
-    assert json.loads(json.dumps(seen.to_json()))["updates"] == pmw.statement().updates
+    assert (seen.cost, seen.pmw) == (pmw.budget().cost, pmw.budget().pmw)
+    assert json.loads(json.dumps(seen.to_json()))["updates"] == pmw.budget().updates
     assert "Nothing was read" in str(seen)
 
 
@@ -324,7 +324,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     assert pmw.feed("SELECT COUNT(*) FROM people WHERE age >= 65").feeds == 2
     with pytest.raises(adyton.InvalidRequest, match="'day'"):
         pmw.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-12'")
-    assert curator.pmw(1).statement() == pmw.statement()
+    assert curator.pmw(1).budget() == pmw.budget()
     assert terms_of(*ledger.receipts()).cells == 4 * 4 * 199 * 27
 
 
@@ -332,7 +332,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
 
 
 @pytest.mark.parametrize("terms", [quiet(updates=1), quiet(queries=1)], ids=["updates", "queries"])
-def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: Terms) -> None:
+def test_law_after_halting_the_guess_answers_free_and_without_a_guarantee(terms: Terms) -> None:
     """Mutant: the data are read, or a note is written, after the last update."""
     curator, engine, ledger = asker(generous())
     pmw = quietly(curator, ledger, terms)
@@ -343,12 +343,12 @@ def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: T
         assert (said.measured, said.checked, said.noise_interval, said.feeds) == (False, False, None, 1)
         assert said.value > 952
         assert "nobody compared" in str(said)
-        assert again.statement().halted
+        assert again.budget().halted
     told = str(pmw.feed_many(["SELECT COUNT(*) FROM people WHERE age < 20"]))
     assert "not compared" in told
     assert "Halted" in told
     assert (len(engine.charged_at_read), ledger.notes(1), ledger.spent()) == before
-    assert "the guess still answers" in str(pmw.statement())
+    assert "the guess still answers" in str(pmw.budget())
 
 
 # Refusals are free ---------------------------------------------------------------------------------------------
@@ -419,8 +419,8 @@ def test_law_pmw_that_makes_no_sense_is_refused_free_of_charge(wrong: dict[str, 
 
 
 def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> None:
-    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
-    persons = replace(study("gdp", "add-remove"), table=replace(TABLE, rows=None), limit=limit)
+    budget = Guarantee(Fraction(1), Fraction(1, 10**9))
+    persons = replace(study("gdp", "add-remove"), table=replace(TABLE, rows=None), budget=budget)
     with adyton.open(persons, data=people()) as curator:
         with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
             opened(curator)
@@ -491,11 +491,11 @@ def test_law_several_are_fed_in_their_order_or_none() -> None:
     read = len(engine.charged_at_read)
     with pytest.raises(adyton.InvalidRequest, match="query 2 of 2: the cells do not tell apart"):
         pmw.feed_many([COUNT.format(50), COUNT.format(51)])
-    assert (len(engine.charged_at_read), pmw.statement().feeds) == (read, 0)
+    assert (len(engine.charged_at_read), pmw.budget().feeds) == (read, 0)
     told = pmw.feed_many([COUNT.format(age) for age in (5, 50, 95)])
     assert list(told.answers) == pmw.answers()
     assert [one.measured for one in told.answers] == [False, True, True]  # 5 % is what an even guess says
-    assert told.to_json()["updates_left"] == pmw.statement().updates_left == 1
+    assert told.to_json()["updates_left"] == pmw.budget().updates_left == 1
     assert "updates left: 1, queries left: 47" in str(told)
 
 
@@ -509,7 +509,7 @@ def test_law_every_pmw_run_of_a_study_is_listed_without_reading() -> None:
     first.feed(COUNT.format(50))
     read = len(engine.charged_at_read)
     listed = curator.opened_pmw()
-    assert list(listed.pmw) == [first.statement(), second.statement()]
+    assert list(listed.pmw) == [first.budget(), second.budget()]
     assert [one["feeds"] for one in listed.to_json()["pmw"]] == [1, 0]
     assert len(engine.charged_at_read) == read
     assert "1 of 10000" in str(listed)
@@ -520,7 +520,7 @@ def test_law_a_request_id_opens_pmw_once() -> None:
     first = opened(curator, request="a", share=None, epsilon="0.5")
     first.feed(COUNT.format(50))
     again = opened(curator, request="a", share=None, epsilon="0.5")
-    assert (again.number, ledger.count(), again.statement().feeds) == (1, 1, 1)
+    assert (again.number, ledger.count(), again.budget().feeds) == (1, 1, 1)
 
 
 # The state cannot be reset -------------------------------------------------------------------------------------
@@ -582,7 +582,7 @@ def test_law_a_crash_at_any_step_loses_no_privacy(step: tuple[str, int], after: 
     assert secrets_of(ledger)[: len(before)] == before
     assert ledger.notes(1)[: len(notes)] == notes
     measured = sum(a.measured for a in recovered.answers())
-    assert recovered.statement().updates_left == recovered.statement().updates - measured
+    assert recovered.budget().updates_left == recovered.budget().updates - measured
     assert recovered.feed(FED[0]).feeds == len(recovered.answers())
     assert ledger.count() == 1
 
@@ -604,7 +604,7 @@ def test_law_a_failing_engine_says_nothing_and_what_was_paid_for_goes_on(
         assert "canary" not in str(failed.value) + caplog.text
         assert ledger.count() == 1
         engine.exact = real  # type: ignore[method-assign]
-        assert curator.pmw(1).statement().feeds == 0
+        assert curator.pmw(1).budget().feeds == 0
     assert curator.pmw(1).feed(FED[0]).feeds == 1
 
 
@@ -622,10 +622,10 @@ def test_law_a_note_that_gives_an_update_back_is_found() -> None:
 def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
     curator, _, ledger = asker(generous())
     pmw = quietly(curator, ledger)
-    heads = [pmw.statement().head]
+    heads = [pmw.budget().head]
     for query in FED:
         pmw.feed(query)
-        heads.append(pmw.statement().head)
+        heads.append(pmw.budget().head)
     assert len(set(heads)) == len(heads)
     assert pmw.verify(heads[2]).head == heads[-1]
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
@@ -635,7 +635,7 @@ def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
     assert public.keys() == json.loads(ledger.notes(1)[1]).keys() - {"offset"}
     entry = entry_of(public)
     assert chained("", entry) != chained("", replace(entry, guess=entry.guess + 1))
-    shown = json.dumps([a.to_json() for a in pmw.answers()] + [pmw.statement().to_json()])
+    shown = json.dumps([a.to_json() for a in pmw.answers()] + [pmw.budget().to_json()])
     assert "offset" not in shown + repr(entry)
 
 
@@ -680,7 +680,7 @@ def test_law_threads_share_one_guess() -> None:
     again.feed(FED[0])
     pmw.feed(FED[0])
     assert np.array_equal(pmw._seen.guess.weights, again._seen.guess.weights)
-    assert pmw.statement() == again.statement()
+    assert pmw.budget() == again.budget()
 
 
 def feed_some(path: str, seed: int, times: int) -> None:
@@ -706,8 +706,8 @@ def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
         assert worker.exitcode == 0
     said = pmw.answers()
     assert [a.feeds for a in said] == list(range(1, len(said) + 1))
-    assert sum(a.measured for a in said) == 4 - pmw.statement().updates_left
-    assert len(said) == 16 or pmw.statement().halted
+    assert sum(a.measured for a in said) == 4 - pmw.budget().updates_left
+    assert len(said) == 16 or pmw.budget().halted
     ledger.verify()
     ledger.close()
 
@@ -752,5 +752,5 @@ def test_pmw_of_a_share_is_opened_once_under_its_id() -> None:
         first = opened(curator, request="mine")
         curator.ask(COUNT.format(3), share="0.3")
         again = opened(curator, request="mine")
-        assert again.statement().receipt == first.statement().receipt
+        assert again.budget().receipt == first.budget().receipt
         assert ledger.count() == 2

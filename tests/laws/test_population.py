@@ -1,4 +1,4 @@
-"""Population intervals through the whole curator: right for all answers at once, although the analyst adapts."""
+"""Population intervals through the whole curator: simultaneous for all answers, although the analyst adapts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
     IntegerColumn("age", 0, 100),
     CategoryColumn("region", ("north", "south")),
 )
-LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(100), Fraction(1, 10**6))
 
 
 def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
@@ -49,9 +49,9 @@ def curator(
 ) -> Curator:
     capped = {"stability": Fraction(1, 20)} if accounting == "pure" else {}
     declared = Validity(Fraction(95, 100), **(capped | validity))
-    limit = Guarantee(LIMIT.epsilon, Fraction(0)) if accounting == "pure" else LIMIT
+    budget = Guarantee(BUDGET.epsilon, Fraction(0)) if accounting == "pure" else BUDGET
     unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(Table("t", COLUMNS, ROWS), unit, limit, accounting, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), unit, budget, accounting, validity=declared)
     return seeded(
         study if described else undescribed(study), sample(seed), seed
     )  # a miss has a chance of 5 %, which must not come by surprise
@@ -155,7 +155,7 @@ def test_beyond_the_cap_of_a_pure_study_a_query_is_refused_free_of_charge() -> N
         assert Fraction(caught.value.facts["requested"]) == Fraction(wanted, UNITS_PER_ONE)
         assert (caught.value.facts["spent"], caught.value.facts["largest"]) == ("0", "0.0025")
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=5).affordable
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
 
 
@@ -224,12 +224,12 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_query_needs_no_price(adjacency: st
         last = only(asker.ask("SELECT COUNT(*) FROM t WHERE f5")).population_interval
         near = 1e-6 if accounting == "pure" else 0.05  # it is for a share of one half
         assert seen.population["count"].half_width == pytest.approx((last.high - last.low) / 2, rel=near)
-        statement = asker.statement()
-        assert statement.queries == 6
+        budget = asker.budget()
+        assert budget.queries == 6
         if accounting == "pure":
-            assert 0.9999 * statement.stability_cap < statement.stability <= statement.stability_cap
+            assert 0.9999 * budget.stability_cap < budget.stability <= budget.stability_cap
         else:
-            assert (statement.stability, statement.stability_cap) == (None, None)
+            assert (budget.stability, budget.stability_cap) == (None, None)
         with pytest.raises(adyton.BudgetRefused, match="queries"):
             asker.ask("SELECT COUNT(*) FROM t WHERE f6")
 
@@ -259,7 +259,7 @@ def test_a_planned_query_with_bad_options_is_refused() -> None:
         for bad in ({"expected_rows": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
             with pytest.raises(InvalidRequest):
                 asker.ask("SELECT COUNT(*) FROM t", **bad)
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:
@@ -279,7 +279,7 @@ def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
 
 
 def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=100)
     assert isinstance(only(answer).population_interval, Absent)
@@ -404,7 +404,7 @@ def test_theorem_LAST_LOOK_ROUTES_thresholds_shrink_with_what_was_asked(
     assert thresholds[0] == pytest.approx(0.05, rel=1e-12)
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[-1] < thresholds[0]
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET)
     with open_kept(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
         asker.p_value_threshold("0.05")
 
@@ -434,7 +434,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> N
     made = Study(
         Table("t", (*COLUMNS, TextColumn("town")), ROWS),
         PrivacyUnit("replace-one"),
-        Guarantee(LIMIT.epsilon, keys) if accounting == "pure" else LIMIT,
+        Guarantee(BUDGET.epsilon, keys) if accounting == "pure" else BUDGET,
         accounting,
         validity=Validity(Fraction(95, 100), stability=Fraction(1, 20) if accounting == "pure" else None),
         discovery_delta=keys,
@@ -452,7 +452,7 @@ def test_no_threshold_for_p_values_where_keys_may_be_found(accounting: str) -> N
 
 def test_a_confidence_near_1_is_never_shown_as_certain() -> None:
     declared = Validity(Fraction(999_999_999, 10**9))
-    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), LIMIT, validity=declared)
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace-one"), BUDGET, validity=declared)
     with open_kept(study, data=sample(1)) as asker:
         answer = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
     assert "99.9999999 %" in str(answer)

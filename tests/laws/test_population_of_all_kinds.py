@@ -170,10 +170,10 @@ def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_a
             if adjacency == "add-remove":
                 curator.ask("SELECT COUNT(*) FROM t")
             claims = list(analyst(curator, None))
-            statement = curator.statement()
+            budget = curator.budget()
         if accounting == "pure":
-            assert statement.stability is not None
-            assert statement.stability <= (statement.stability_cap or 0)
+            assert budget.stability is not None
+            assert budget.stability <= (budget.stability_cap or 0)
         failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
         narrow_failures += not all(
             abs(truth - value) <= (interval.high - interval.low) / 40  # type: ignore[union-attr]
@@ -202,7 +202,7 @@ def test_the_certificate_names_theorems_and_assumptions() -> None:
             assert theorems | common <= set(certificate.theorems)
             said = " ".join(certificate.assumptions)
             assert "independent draws" in said
-            assert "for all answers of the study at once with probability 0.9" in said
+            assert "simultaneously, for all answers of the study, with probability 0.9" in said
             assert "clipped value" in said
             assert "number of units is public" in said
 

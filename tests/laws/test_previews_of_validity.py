@@ -264,12 +264,12 @@ def test_a_monitor_says_before_how_much_wider_later_counts_become(numeric: bool)
         for one in (asker, other):
             one.ask("SELECT COUNT(*) FROM t WHERE rare", scale=100)
         words: dict[str, Any] = {"positives": 2, "numeric": numeric, "epsilon": "0.2"}
-        seen, before = asker.preview_monitor(**words), asker.statement()
+        seen, before = asker.preview_monitor(**words), asker.budget()
         assert isinstance(seen.later, Later)
-        assert asker.statement() == before  # free of charge
+        assert asker.budget() == before  # free of charge
         monitor = asker.open_monitor(**words)
-        assert monitor.statement().cost == seen.cost
-        assert seen.monitor == monitor.statement().monitor
+        assert monitor.budget().cost == seen.cost
+        assert seen.monitor == monitor.budget().monitor
         assert seen.fits
         assert width(asker, COUNT, scale=LUCK) == seen.later.after
         other.ask("SELECT COUNT(*) FROM t WHERE coin AND rare", scale=10**7)  # tells nothing

@@ -28,7 +28,7 @@ def units(text: str | None) -> int | None:
 
 
 def sealed_of(told: dict[str, Any]) -> str:
-    spent = (units(told["spent_by"]), units(told["sub_limit"]))
+    spent = (units(told["spent_by"]), units(told["budget_share"]))
     return digest(
         "sealed", told["secret"], told["by"], *spent, told["query"], told["detail"], told["request"]
     )
@@ -45,8 +45,8 @@ def digest_of(told: dict[str, Any]) -> str:
 def test_the_chain_follows_from_what_is_printed(tmp_path: Path) -> None:
     known = printed(write_study(tmp_path))
     header = known["header"]
-    limit = units(header["limit"])
-    own = (header["study"], known["accounting"], limit, header["salt"])
+    budget = units(header["budget"])
+    own = (header["study"], known["accounting"], budget, header["salt"])
     previous = digest("header", *own)
     assert previous == header["digest"]
     spent = radius = 0
@@ -56,7 +56,7 @@ def test_the_chain_follows_from_what_is_printed(tmp_path: Path) -> None:
         assert told["sealed"] == sealed_of(told)
         assert told["digest"] == digest_of(told)
         spent += units(told["amount"]) or 0
-        assert units(told["spent"]) == units(told["spent_by"]) == spent <= (limit or 0)
+        assert units(told["spent"]) == units(told["spent_by"]) == spent <= (budget or 0)
         settled = units(told["settled"]) or 0
         assert settled <= (units(last["radius"]) or 0 if last else 0)
         radius += settled

@@ -68,10 +68,10 @@ def marked(size: int = SIZE) -> pd.DataFrame:
 
 def study_of(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Study:
     pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if accounting == "pure" else {}
-    limit = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
+    budget = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
     table = Table("t", (SIDE, AGE, SMALL, KEY), SIZE, unit.person)
     validity = Validity(Fraction(19, 20), reserve=SHARE, **pure)
-    return Study(table, unit, limit, accounting, validity=validity, **more)
+    return Study(table, unit, budget, accounting, validity=validity, **more)
 
 
 def opened(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Curator:
@@ -139,7 +139,7 @@ def test_pmw_counts_the_others(unit: PrivacyUnit) -> None:
     with opened(unit) as curator:
         words: dict[str, Any] = {"queries": 100_000, "bins": {"age": 1000}, "epsilon": 3}
         run = curator.open_pmw(["side", "age", "small"], **words)
-        assert abs(run.statement().total - read_rows()) < 0.1 * SIZE
+        assert abs(run.budget().total - read_rows()) < 0.1 * SIZE
         assert run._terms.rows is None
         assert run._terms.total is not None
 
@@ -172,7 +172,7 @@ def test_the_limit_leaves_room_for_the_opening() -> None:
     for accounting, price in product(("gdp", "pure"), ({"share": 1}, {"epsilon": 500})):
         with opened(UNITS[0], accounting) as curator:
             curator.synthesize(["small"], rows=10, **price)  # takes all that it is offered
-            assert curator.statement().left.units >= 1
+            assert curator.budget().left.units >= 1
             open_reserve(curator, ["a test"], data=marked())
 
 
@@ -282,7 +282,7 @@ def test_answers_after_the_opening_have_intervals_and_its_receipt_says_what_was_
         assert isinstance(value.population_interval, adyton.Interval)
         receipt = curator.receipts()[0]
         assert "the kept are older" in receipt.order.detail
-        assert curator.statement().reserve == "about 25 % of the units, opened for 1 test (receipt 1)"
+        assert curator.budget().reserve == "about 25 % of the units, opened for 1 test (receipt 1)"
         assert curator.last_look("0.05").threshold > 0
 
 
@@ -454,7 +454,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     judged = json.loads(run("reserve", "judge", file, "0.04", "0.2", "--json").stdout)
     assert [one["significant"] for one in judged["opened"]["tests"]] == [True, False]
     assert "not significant" in run("reserve", "judge", file, "0.04", "0.2").stdout
-    assert "opened for 2 tests (receipt 1)" in " ".join(run("statement", file).stdout.split())
-    assert json.loads(run("statement", file, "--json").stdout)["reserve"].endswith("(receipt 1)")
+    assert "opened for 2 tests (receipt 1)" in " ".join(run("budget", file).stdout.split())
+    assert json.loads(run("budget", file, "--json").stdout)["reserve"].endswith("(receipt 1)")
     assert "THE RESERVE WAS OPENED" in run("receipts", file, "--json").stdout
     assert run("verify", file).exit_code == 0

@@ -24,9 +24,9 @@ COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "sou
 
 
 def curator(**more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
+    budget = adyton.Guarantee(more.pop("epsilon", 5), more.pop("delta", Fraction(1, 10**8)))
     table = adyton.Table("people", COLUMNS, rows=ROWS)
-    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, **more)
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), budget, **more)
     return open_kept(study, data=PEOPLE)
 
 
@@ -47,7 +47,7 @@ CHARGES: dict[str, Any] = {
         adyton.best_of({"old": adyton.count("age > 50"), "young": adyton.count("age < 50")}), share="0.1", request=request
     ),
     "bounds": lambda asker, request: asker.suggest_bounds("age", share="0.3", request=request).answer,
-    "a monitor": lambda asker, request: asker.open_monitor(positives=2, share="0.1", request=request).statement(),
+    "a monitor": lambda asker, request: asker.open_monitor(positives=2, share="0.1", request=request).budget(),
     "a synthetic table": lambda asker, request: asker.synthesize(["region"], share="0.1", request=request),
 }  # fmt: skip
 

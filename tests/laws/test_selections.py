@@ -73,7 +73,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def sqlite(known: Study, path: Path) -> SqliteLedger:
-    header = Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.limit))
+    header = Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.budget))
     return SqliteLedger.open_or_create(path, header)
 
 
@@ -525,7 +525,7 @@ def test_law_a_selection_prints_exports_and_is_json() -> None:
         receipts = curator.receipts()
         assert receipts[0].order.query.startswith("LARGEST 2 OF SELECT COUNT(*)")
         assert "LARGEST 2 OF" in str(receipts)
-        assert curator.statement().queries == 1
+        assert curator.budget().queries == 1
         assert set(answer.certificate.theorems) >= {"BOUNDED-RANGE", "TOP-K", "SCORE-SPAN", "GDP-FILTER"}
         mock = curator.mock().ask(adyton.best_of(AGES, 2), share="0.5")
         assert "mock" in mock.to_json()

@@ -106,7 +106,7 @@ def test_the_price_of_a_session_is_a_condition_of_the_charge(tmp_path: Path, clo
     ledger = MemoryLedger(Header.fresh("study", "gdp", LIMIT))
     sessions = AgentSessions(tmp_path / "people.toml", Fraction(1), clock)
     ledger.charge(Order("before", "", 300, 0, None, by="bot"))
-    agent = named(sessions, ledger, Caps(limit_share=Fraction(1, 10)))
+    agent = named(sessions, ledger, Caps(budget_share=Fraction(1, 10)))
     assert agent.left(ledger.spent()) == 100
     agent.charge(order(1, 60))
     assert agent.left(ledger.spent()) == 40
@@ -141,15 +141,15 @@ def test_only_what_is_charged_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ({"limit_share": 0}, "agent.limit_share"),
-        ({"limit_share": 1.5}, "agent.limit_share"),
-        ({"limit_share": "much"}, "agent.limit_share"),
+        ({"budget_share": 0}, "agent.budget_share"),
+        ({"budget_share": 1.5}, "agent.budget_share"),
+        ({"budget_share": "much"}, "agent.budget_share"),
         ({"queries": 0}, "agent.queries"),
         ({"queries": 2.5}, "agent.queries"),
         ({"queries": True}, "agent.queries"),
         ({"hours": 0}, "agent.hours"),
         ({"hours": 10**6}, "agent.hours"),
-        ({"query": 3}, "agent.query is not known; known: limit_share, queries, hours"),
+        ({"query": 3}, "agent.query is not known; known: budget_share, queries, hours"),
     ],
 )
 def test_what_is_wrong_in_the_section_is_said_at_the_start(section: dict[str, Any], said: str) -> None:
@@ -160,7 +160,7 @@ def test_what_is_wrong_in_the_section_is_said_at_the_start(section: dict[str, An
 def test_the_section_of_the_server_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text(
-        '[server]\nnames = ["stats.example.org"]\n[agent]\nlimit_share = 0.05\nqueries = 20\nhours = 1\n'
+        '[server]\nnames = ["stats.example.org"]\n[agent]\nbudget_share = 0.05\nqueries = 20\nhours = 1\n'
     )
     settings = read_settings(file)
     assert settings.caps == Caps(Fraction(1, 20), 20, Fraction(1))

@@ -16,16 +16,16 @@ from adyton.study import Study, Validity
 
 COLUMNS = (IntegerColumn("age", 0, 100), CategoryColumn("region", ("n", "s")), BooleanColumn("smoker"))
 ROWS = Table("people", COLUMNS, 1000)
-LIMIT = Guarantee(Fraction(10), Fraction(1, 10**6))
+BUDGET = Guarantee(Fraction(10), Fraction(1, 10**6))
 OF_PERSONS = Table("people", COLUMNS, 1000, person="id", lines=2500)
 PER_PERSON = PrivacyUnit("add-remove", "id", 3)
 SPLIT = Validity(Fraction(1, 20), queries=10, method="split")
 STUDIES = {
-    "replace-one": Study(ROWS, PrivacyUnit("replace-one"), LIMIT),
-    "zcdp": Study(ROWS, PrivacyUnit("add-remove"), LIMIT, "zcdp"),
+    "replace-one": Study(ROWS, PrivacyUnit("replace-one"), BUDGET),
+    "zcdp": Study(ROWS, PrivacyUnit("add-remove"), BUDGET, "zcdp"),
     "pure": Study(ROWS, PrivacyUnit("replace-one"), Guarantee(Fraction(10), Fraction(0)), "pure"),
-    "persons": Study(OF_PERSONS, PER_PERSON, LIMIT),
-    "split": Study(ROWS, PrivacyUnit("replace-one"), LIMIT, validity=SPLIT),
+    "persons": Study(OF_PERSONS, PER_PERSON, BUDGET),
+    "split": Study(ROWS, PrivacyUnit("replace-one"), BUDGET, validity=SPLIT),
 }
 VALUES = ("COUNT(*)", "SUM(age)", "AVG(age)", "SUM(age) FILTER (WHERE smoker)", "COUNT(DISTINCT id)")
 MORE = (

@@ -73,7 +73,7 @@ def test_a_good_study_is_read_exactly(tmp_path: Path) -> None:
         DateColumn("born", datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)),
     )
     assert (study.unit.person, study.unit.rows, study.unit.adjacency) == ("id", 1, "replace-one")
-    assert (study.limit.epsilon, study.limit.delta) == (1, Fraction(1, 10**9))
+    assert (study.budget.epsilon, study.budget.delta) == (1, Fraction(1, 10**9))
     assert study.source == tmp_path / "people.parquet"
     assert study.ledger == tmp_path / "people.ledger"
 
@@ -100,7 +100,11 @@ WRONG = [
     ),
     ('unit = "person"', 'unit = "row"', ["privacy.person goes with unit = 'person'"]),
     ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
-    ('adjacency = "replace-one"', "", ["privacy.adjacency is missing; write one of: replace-one, add-remove"]),
+    (
+        'adjacency = "replace-one"',
+        "",
+        ["privacy.adjacency is missing; write one of: replace-one, add-remove"],
+    ),
     ('adjacency = "replace-one"', 'adjacency = "swap"', ["privacy.adjacency must not be 'swap'"]),
     ("epsilon = 1", "", ["privacy.epsilon: missing"]),
     ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),

@@ -120,13 +120,13 @@ def test_it_is_one_query_and_free_the_second_time() -> None:
     with curator() as asked:
         first = asked.suggest_bounds("income", epsilon=1)
         again = asked.suggest_bounds("income", epsilon=1)
-        assert asked.statement().queries == 1
-        assert asked.study.epsilon_of(asked.statement().spent.units) == pytest.approx(1)
+        assert asked.budget().queries == 1
+        assert asked.study.epsilon_of(asked.budget().spent.units) == pytest.approx(1)
         assert again.answer.repeated
         assert (first.low, first.high, first.more_rows) == (again.low, again.high, again.more_rows)
         with pytest.raises(BudgetRefused):
             asked.suggest_bounds("income", epsilon=1000 // 20 + 1)
-        assert asked.statement().queries == 1
+        assert asked.budget().queries == 1
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
@@ -223,4 +223,4 @@ def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], sa
     with curator() as asked:
         with pytest.raises(InvalidRequest, match=says):
             asked.suggest_bounds(**({"column": "income", "epsilon": 1} | words))
-        assert asked.statement().queries == 0
+        assert asked.budget().queries == 0

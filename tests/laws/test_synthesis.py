@@ -89,8 +89,8 @@ TABLE = adyton.Table(
 
 
 def curator(adjacency: Any = "replace-one", accounting: Any = "gdp", **more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-6)
-    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), limit, accounting=accounting, **more)
+    budget = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-6)
+    study = adyton.Study(TABLE, adyton.PrivacyUnit(adjacency), budget, accounting=accounting, **more)
     return open_kept(study, data=people())
 
 
@@ -170,7 +170,7 @@ def test_a_table_is_of_the_kinds_of_the_study_and_like_the_private_one(
         south = [frame[~frame.north].smoker.astype(float).mean() for frame in (table, real)]
         assert abs(north[0] - north[1]) < 0.2
         assert abs(south[0] - south[1]) < 0.1
-        assert own.statement().spent.share == pytest.approx(0.9, rel=1e-3)
+        assert own.budget().spent.share == pytest.approx(0.9, rel=1e-3)
 
 
 def test_measured_numbers_have_intervals_and_the_page_says_how_far_the_table_is_off() -> None:
@@ -202,7 +202,7 @@ def test_the_same_again_is_free_and_gives_the_same_rows_in_any_number() -> None:
         assert few.repeated
         assert first.to_pandas().equals(again.to_pandas())
         assert len(few.to_pandas()) == 17
-        assert own.statement().queries == 1
+        assert own.budget().queries == 1
         assert not own.synthesize(["age", "region"], epsilon=1).repeated
         assert not own.synthesize(["age", "region"], epsilon=1, bins={"age": 3}).repeated
         assert not own.synthesize(["age", "region"], epsilon=1, ways=1).repeated
@@ -212,7 +212,7 @@ def test_the_same_again_is_free_and_gives_the_same_rows_in_any_number() -> None:
 def test_a_preview_is_free_and_says_what_is_charged(accounting: str) -> None:
     with curator(accounting=accounting) as own:
         seen = own.preview_synthesis(["region", "age"], share=0.25, bins={"age": 5})
-        assert own.statement().queries == 0
+        assert own.budget().queries == 0
         made = own.synthesize(["region", "age"], share=0.25, bins={"age": 5})
         assert seen.cost == made.cost
         assert seen.half_width == made.marginals[0].half_width
@@ -287,7 +287,7 @@ def test_what_cannot_be_made_is_refused_with_the_reason(asked: dict[str, Any], w
         price = {} if {"within", "share"} & asked.keys() else {"share": 0.5}
         with pytest.raises(InvalidRequest, match=words):
             own.synthesize(**asked, **price)
-        assert own.statement().queries == 0
+        assert own.budget().queries == 0
 
 
 def test_too_many_cells_are_refused_with_their_number_and_the_column_to_drop() -> None:
@@ -295,7 +295,7 @@ def test_too_many_cells_are_refused_with_their_number_and_the_column_to_drop() -
     with curator() as own:
         with pytest.raises(InvalidRequest, match=r"at most 10000000 are counted: leave out 'seen'"):
             own.synthesize(list(bins), share=0.5, bins=bins, method="cells")
-        assert own.statement().queries == 0
+        assert own.budget().queries == 0
 
 
 def test_a_price_that_does_not_fit_is_refused_and_told_what_would() -> None:
@@ -304,7 +304,7 @@ def test_a_price_that_does_not_fit_is_refused_and_told_what_would() -> None:
         with pytest.raises(BudgetRefused) as refusal:
             own.synthesize(["region", "smoker"], epsilon=9)
         assert refusal.value.facts["fits"]
-        assert own.statement().queries == 1
+        assert own.budget().queries == 1
 
 
 # Crashes, and what is kept ---------------------------------------------------------------------------------
@@ -335,10 +335,10 @@ def test_a_crash_between_any_two_steps_loses_nothing_that_was_paid_for(
                 own.synthesize(**asked)
         assert told.value.receipt == 1
     with open_kept(study) as own:
-        spent = own.statement().spent
+        spent = own.budget().spent
         made = own.synthesize(**asked)
         assert made.receipt.number == 1
-        assert own.statement().spent == spent
+        assert own.budget().spent == spent
         table = made.to_pandas()
     with open_kept(study) as own:
         again = own.synthesize(**asked)
@@ -369,7 +369,7 @@ def test_a_mock_may_be_like_a_synthetic_table() -> None:
     with curator() as own:
         made = own.synthesize(["region", "smoker"], share=0.5, rows=500)
         mock = own.mock(200, like=made)
-        assert own.statement().queries == 1
+        assert own.budget().queries == 1
         counted = mock.ask("SELECT COUNT(*) FROM people WHERE region = 'north' AND smoker", epsilon=5)
         first = made.to_pandas()[:200]
         assert abs(counted.value - ((first.region == "north") & (first.smoker == True)).sum()) < 20  # noqa: E712
@@ -386,8 +386,8 @@ def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
     bounds, each wrong with 1e-7 at most.  With hardly any noise the same judge says no.
     """
     table = adyton.Table("t", (CategoryColumn("a", ("x", "y")), BooleanColumn("b")))
-    unit, limit = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
-    study = adyton.Study(table, unit, limit, accounting="pure")
+    unit, budget = adyton.PrivacyUnit("add-remove"), adyton.Guarantee(100, 0)
+    study = adyton.Study(table, unit, budget, accounting="pure")
     plan = plan_synthesis(study, ["a", "b"], price_of(epsilon="0.5"), study.allowed)
     machine = replace(plan.machine, candidates=((0, 1),), first=(), each=plan.machine.units // 2)
     without = np.array([[0, 30, 0], [0, 0, 0], [0, 0, 0]])
@@ -438,9 +438,9 @@ def test_replayed_on_a_neighbors_nothing_but_noisy_numbers_differs(adjacency: An
     """The same random words on two neighboring tables: charge, what is read and in which order are alike, and the
     histogram moves by one unit.
     """
-    limit = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-9)
+    budget = adyton.Guarantee(10, 0 if accounting == "pure" else 1e-9)
     own = replace(TABLE, rows=200 if adjacency == "replace-one" else None)
-    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), limit, accounting=accounting)
+    study = adyton.Study(own, adyton.PrivacyUnit(adjacency), budget, accounting=accounting)
     here = people(200)
     there = here.copy()
     there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]

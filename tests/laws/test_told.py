@@ -174,8 +174,8 @@ def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farthe
     """
     columns = (*TABLE.columns, IntegerColumn("change", -20, 50), IntegerColumn("debt", -50, -10))
     validity = Validity(Fraction(19, 20), stability=Fraction(1, 2), beyond_plan="answer")
-    unit, limit = PrivacyUnit(adjacency), Guarantee(Fraction(50), Fraction(0))  # type: ignore[arg-type]
-    study = Study(Table("t", columns, ROWS), unit, limit, "pure", validity=validity)
+    unit, budget = PrivacyUnit(adjacency), Guarantee(Fraction(50), Fraction(0))  # type: ignore[arg-type]
+    study = Study(Table("t", columns, ROWS), unit, budget, "pure", validity=validity)
     batch = make_batch(study, [request_of(sql, study.table)], price_of(epsilon=1), study.allowed)
     farthest = sum(
         noisy.times

@@ -20,10 +20,10 @@ from adyton.curator.receipts import header_from, receipt_from
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.holdout.leaderboard import LeaderboardEntry
 from adyton.holdout.methods.options import Slices
-from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.score import Comparison, HoldoutBudget, Score
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
-from adyton.monitors.answer import MonitorAnswer, MonitorPreview, MonitorStatement
+from adyton.monitors.answer import MonitorAnswer, MonitorBudget, MonitorPreview
 from adyton.study import Validity
 from how_often import often
 from kept_rows import open_kept
@@ -110,9 +110,9 @@ COLUMNS = (
 
 
 def curator(**more: Any) -> adyton.Curator:
-    limit = adyton.Guarantee(more.pop("epsilon", 10), more.pop("delta", Fraction(1, 10**6)))
+    budget = adyton.Guarantee(more.pop("epsilon", 10), more.pop("delta", Fraction(1, 10**6)))
     study = adyton.Study(
-        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace-one"), limit, **more
+        adyton.Table("people", COLUMNS, rows=500), adyton.PrivacyUnit("replace-one"), budget, **more
     )
     return open_kept(study, data=PEOPLE)
 
@@ -161,7 +161,7 @@ def test_what_only_some_answers_say_is_read_back(kind: str) -> None:
         if kind == "a mean within a width":
             assert any(note.startswith("WIDER THAN ASKED") for note in again.notes())
         assert_same_answer(asker.ask(query, **price))  # once more: free of charge
-        assert_same(asker.statement())
+        assert_same(asker.budget())
 
 
 def test_batches_and_what_is_derived_from_them_are_read_back() -> None:
@@ -180,12 +180,12 @@ def test_monitors_bounds_and_last_looks_are_read_back() -> None:
     with curator(validity=Validity("0.95", reserve="0.1")) as asker:
         assert isinstance(assert_same(asker.preview_monitor(positives=2, share="0.1")), MonitorPreview)
         monitor = asker.open_monitor(positives=2, of="means", numeric=True, share="0.2")
-        assert isinstance(assert_same(monitor.statement()), MonitorStatement)
+        assert isinstance(assert_same(monitor.budget()), MonitorBudget)
         fed = [monitor.feed(f"SELECT {what} FROM people", above=0) for what in ("COUNT(*)", "AVG(age)")]
         assert {one.above for one in fed} == {True}
         for one in fed:
             assert isinstance(assert_same(one), MonitorAnswer)
-        assert isinstance(assert_same(asker.statement()), adyton.Statement)
+        assert isinstance(assert_same(asker.budget()), adyton.Budget)
         assert isinstance(assert_same(asker.last_look("0.05", "0.001")), LastLook)
     with curator() as asker:
         found = asker.suggest_bounds("age", share="0.5")
@@ -196,7 +196,7 @@ def test_a_statement_with_a_shared_budget_is_read_back(tmp_path: Path) -> None:
     shared_budget = shared_budget_of(tmp_path / "shared_budget.ledger", epsilon=10, delta=Fraction(1, 10**6))
     with curator(shared_budget=shared_budget) as asker:
         asker.ask("SELECT COUNT(*) FROM people", share="0.1")
-        assert assert_same(asker.statement()).shared_budget is not None
+        assert assert_same(asker.budget()).shared_budget is not None
 
 
 def test_an_answer_about_made_up_rows_stays_one() -> None:
@@ -211,7 +211,7 @@ def test_scores_are_read_back(tmp_path: Path) -> None:
     with adyton.Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.2") as holdout:
         assert isinstance(assert_same(holdout.score(labels, by="ann")), Score)
         assert isinstance(assert_same(holdout.compare(labels, 1 - labels)), Comparison)
-        assert isinstance(assert_same(holdout.statement()), HoldoutStatement)
+        assert isinstance(assert_same(holdout.budget()), HoldoutBudget)
     with adyton.Leaderboard(tmp_path / "h.toml") as board:
         (entry,) = board.standings()
         assert LeaderboardEntry.from_json(sent(entry.to_json())) == entry
@@ -233,7 +233,7 @@ def test_receipts_are_read_back_and_a_changed_one_is_found() -> None:
         with pytest.raises(LedgerCorrupt):
             receipt_from(changed, 0)
     with pytest.raises(LedgerCorrupt):
-        header_from({**told["header"], "limit": "99"}, told["accounting"])
+        header_from({**told["header"], "budget": "99"}, told["accounting"])
 
 
 @pytest.mark.parametrize("units", [0, 1, -1, 10**18, 123456789 * 10**11, -(10**30) - 7])

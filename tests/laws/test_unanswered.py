@@ -61,12 +61,12 @@ def test_the_same_query_again_is_paid_for_and_gets_one_answer(study: Path, monke
         assert stop.receipt == curator.paid_for == 1
         assert stop.message == "interrupted after receipt 1 was paid; ask the same again: it is paid for"
         assert curator.preview(query(1), scale=1000).repeated
-        spent = curator.statement().to_json()
+        spent = curator.budget().to_json()
     with open_kept(study) as curator:  # also after a restart
         answer = curator.ask(query(1), scale=1000)
         assert answer.receipt.number == 1
         assert values(curator.ask(query(1), scale=1000)) == values(answer)
-        assert curator.statement().to_json() == spent
+        assert curator.budget().to_json() == spent
         assert curator.ask(query(2), scale=1000).receipt.number == 2
         assert curator.ask(query(1), scale=1001).receipt.number == 3  # another price is another query
 
@@ -206,17 +206,17 @@ def test_a_score_that_was_paid_for_is_scored_again(
     with adyton.Holdout.create(
         tmp_path / "h.toml", labels=labels, metric="accuracy", method=method, tolerance=tolerance
     ) as holdout:
-        left = holdout.statement().to_json()
+        left = holdout.budget().to_json()
         with monkeypatch.context() as patch:
             patch.setattr(SqliteLedger, "remember", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(Interrupted) as caught:
                 holdout.score(guesses)
         assert caught.value.receipt == 1
-        assert holdout.statement().to_json() != left
-        after = holdout.statement().to_json()
+        assert holdout.budget().to_json() != left
+        after = holdout.budget().to_json()
         score = holdout.score(guesses)
         assert score.number == 1
-        assert holdout.statement().to_json() == after
+        assert holdout.budget().to_json() == after
         assert holdout.score(guesses).value == score.value
         assert holdout.score(others).number == 2
 

@@ -56,8 +56,8 @@ def rows(seed: int, number: int = 120) -> pd.DataFrame:
 
 
 def curator(data: pd.DataFrame, epsilon: int = 400, **more: Any) -> Curator:
-    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
-    return open_kept(Study(PEOPLE, PrivacyUnit("replace-one"), limit, **more), data=data)
+    budget = Guarantee(Fraction(epsilon), Fraction(1, 10**6))
+    return open_kept(Study(PEOPLE, PrivacyUnit("replace-one"), budget, **more), data=data)
 
 
 UNIONS = [
@@ -187,7 +187,7 @@ def test_it_is_the_batch_of_its_queries_and_costs_the_same() -> None:
         assert again.receipt.number == joined.receipt.number == first[0].receipt.number
         assert again.records() == joined.records()
         assert [row.values["n"] for row in again] == [row.values["n"] for answer in first for row in answer]
-        assert asker.statement().queries == 1
+        assert asker.budget().queries == 1
     for words in ({"epsilon": 1}, {"within": 30}, {"share": "0.1"}):
         with curator(rows(0), 10) as asker:
             cost = asker.preview(rolled, **words).cost  # type: ignore[arg-type]
@@ -286,7 +286,7 @@ def test_the_head_names_the_price_of_all() -> None:
                 asker.ask(asked, **words)  # type: ignore[arg-type]
         with pytest.raises(InvalidRequest, match="named twice"):
             asker.ask_many([asked, "SELECT COUNT(*) FROM people"])
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 REFUSED = {
@@ -320,7 +320,7 @@ def test_what_makes_no_table_is_refused_free_of_charge(sql: str) -> None:
         with pytest.raises(InvalidRequest) as refused:
             asker.ask(sql, epsilon=1)
         assert REFUSED[sql] in str(refused.value)
-        assert asker.statement().queries == 0
+        assert asker.budget().queries == 0
 
 
 def test_a_file_of_queries_keeps_a_union_together() -> None:

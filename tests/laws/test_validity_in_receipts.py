@@ -28,8 +28,8 @@ BY_CITY = "SELECT city, COUNT(*) FROM people GROUP BY city"
 
 
 def opened(accounting: str) -> Any:
-    limit = Guarantee(Fraction(20), Fraction(1, 10**6))
-    known = Study(TABLE, PrivacyUnit("replace-one"), limit, accounting, discovery_delta=Fraction(1, 10**7))
+    budget = Guarantee(Fraction(20), Fraction(1, 10**6))
+    known = Study(TABLE, PrivacyUnit("replace-one"), budget, accounting, discovery_delta=Fraction(1, 10**7))
     return adyton.open(known, data=DATA)
 
 
@@ -47,8 +47,8 @@ def test_discovered_groups_are_not_proved_where_noise_is_gaussian(accounting: st
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 def test_a_monitor_pays_by_its_pure_part_or_by_its_radius(accounting: str, numeric: bool) -> None:
-    limit = Guarantee(Fraction(2), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
-    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), limit, accounting), data=DATA) as curator:
+    budget = Guarantee(Fraction(2), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
+    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), budget, accounting), data=DATA) as curator:
         curator.open_monitor(positives=2, epsilon="0.25", numeric=numeric)
         (receipt,) = curator.receipts()
     exchanged = replace_one_cost(machine_of(receipt)).pure

@@ -147,7 +147,7 @@ def test_an_answer_says_whether_another_value_may_be_the_most_common() -> None:
         assert {row.keys["m"] for row in two.rows} == {"north", "south"}
         assert "no other row belongs here" in two.remarks[0]
         preview = curator.preview("SELECT MODE(region) FROM people", within=50)
-        assert preview.remarks[0].endswith("hold for all rows at once.")
+        assert preview.remarks[0].endswith("are simultaneous.")
         assert preview.remarks[0] in " ".join(str(preview).split())
 
 

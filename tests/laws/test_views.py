@@ -47,12 +47,12 @@ COLUMNS: tuple[Column, ...] = (
 PUBLIC = Dimension(
     "shops", "shop", "shop", (1, 2), (Attribute(CategoryColumn("town", ("A", "B")), ("A", "B")),)
 )
-LIMIT = adyton.Guarantee(Fraction(1, 2), Fraction(1, 10**9))
+BUDGET = adyton.Guarantee(Fraction(1, 2), Fraction(1, 10**9))
 
 
 def study(person: str | None = None, rows: int = 1, validity: Validity | None = None) -> Study:
     table = adyton.Table("people", COLUMNS, 2000, person, dimensions=(PUBLIC,))
-    return Study(table, adyton.PrivacyUnit("add-remove", person, rows), LIMIT, validity=validity)
+    return Study(table, adyton.PrivacyUnit("add-remove", person, rows), BUDGET, validity=validity)
 
 
 def frame() -> pd.DataFrame:
@@ -79,7 +79,7 @@ def test_a_study_shows_its_public_facts() -> None:
         for fact in (
             "one person (pid)",
             "epsilon 0.5, delta 1e-9, for all answers together",
-            "90 %, for all answers at once",
+            "90 %, simultaneous for all answers",
             "about 2,000 persons",
             "at most 3 rows of each person count; rows without a person do not",
             "integer, 0 .. 120,000",
@@ -101,7 +101,7 @@ def test_a_study_shows_its_public_facts() -> None:
 def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
     visits = PrivateTable(adyton.Table("visits", (BooleanColumn("late"),), person="who"), 5)
     unit = adyton.PrivacyUnit("add-remove", "pid", 2)
-    both = Study(adyton.Table("people", COLUMNS, 2000, "pid"), unit, LIMIT, further=(visits,))
+    both = Study(adyton.Table("people", COLUMNS, 2000, "pid"), unit, BUDGET, further=(visits,))
     for view in views(both):
         assert "at most 2 rows of each person count" in view
         assert "table visits" in view
@@ -112,10 +112,10 @@ def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
 @pytest.mark.parametrize("person", [None, "pid"])
 def test_a_curator_shows_the_study_and_the_share_that_is_spent_and_reads_nothing(person: str | None) -> None:
     with adyton.open(study(person), data=frame()) as curator:
-        assert "0 % of the limit" in str(curator)
+        assert "0 % of the budget" in str(curator)
         curator.ask("SELECT COUNT(*) FROM people", share="0.25")
         for view in views(curator):
-            assert "25 % of the limit" in view
+            assert "25 % of the budget" in view
             assert "epsilon 0.5" in view
             assert str(CANARY) not in view
     with mock_of(study(person)) as mock:

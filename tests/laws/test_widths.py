@@ -155,7 +155,7 @@ def test_a_width_that_is_missing_or_wrong_is_refused_by_name(within: Any, reason
     with pytest.raises(InvalidRequest) as refused:
         getattr(asker, verb)(BOTH, within=within)
     assert reason in refused.value.message
-    assert asker.statement().queries == 0
+    assert asker.budget().queries == 0
 
 
 def test_values_that_have_no_width_are_refused_as_before() -> None:

@@ -23,8 +23,8 @@ def house(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
-def statement(house: Served, headers: dict[str, str]) -> dict[str, Any]:
-    return dict(house.client.get("/v1/studies/people/statement", headers=headers).json())
+def budget(house: Served, headers: dict[str, str]) -> dict[str, Any]:
+    return dict(house.client.get("/v1/studies/people/budget", headers=headers).json())
 
 
 def spend_all(house: Served, headers: dict[str, str]) -> Any:
@@ -37,15 +37,15 @@ def spend_all(house: Served, headers: dict[str, str]) -> Any:
 
 
 def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: Served) -> None:
-    """With whose limit it was.  Mutants: it is said to be too small; the limit of all is named, or that of ben to ana."""
-    ana, ben, owner = house.made("ana"), house.made("ben", limit_share="0.001"), house.made("boss", "owner")
-    cal = house.made("cal", limit_share="0.5")  # who has spent nothing of it
+    """With whose budget it was.  Mutants: it is said to be too small; the budget of all is named, or that of ben to ana."""
+    ana, ben, owner = house.made("ana"), house.made("ben", budget_share="0.001"), house.made("boss", "owner")
+    cal = house.made("cal", budget_share="0.5")  # who has spent nothing of it
     error = spend_all(house, ben).json()["error"]
     assert (error["kind"], error["by"], error["largest"]) == ("privacy_refused", "ben", "0")
-    assert error["limit"] == error["spent"] == statement(house, ben)["own"]["limit"]
+    assert error["limit"] == error["spent"] == budget(house, ben)["own"]["budget_share"]
     last = spend_all(house, ana)
     assert (last.status_code, last.json()["error"]["kind"]) == (409, "privacy_refused")
-    told = statement(house, owner)
+    told = budget(house, owner)
     assert last.json()["error"]["limit"] == last.json()["error"]["spent"] == told["spent"]["amount"]
     assert "by" not in last.json()["error"]
     before = told["queries"]
@@ -62,7 +62,7 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
             )
             assert refused.status_code == 409, (path, refused.text)
             assert ("by" in refused.json()["error"]) == (headers is ben)
-    assert statement(house, owner)["queries"] == before
+    assert budget(house, owner)["queries"] == before
 
 
 def test_a_price_that_is_too_small_for_a_charge_is_still_a_wrong_one(house: Served) -> None:
@@ -74,21 +74,23 @@ def test_everybody_who_ever_asked_is_listed(house: Served) -> None:
     looked at; whoever asked in process is a name.
     """
     owner = house.made("boss", "owner")
-    house.made("idle", limit_share="0.25")
+    house.made("idle", budget_share="0.25")
     (study,) = house.house.served
     assert isinstance(study, ServedStudy)
-    assert set(statement(house, owner)["by_name"]) == {"boss", "idle"}
+    assert set(budget(house, owner)["by_name"]) == {"boss", "idle"}
     for number, name in enumerate(["oidc bob", "oidc cal", "oidc bob"]):
         who = Identity(name, Role.ANALYST, PART if name == "oidc bob" else None)
         study.ask(who, [f"{COUNT} AND income < {90_000 + number}"], {"within": 300})
-        assert name in statement(house, owner)["by_name"]
+        assert name in budget(house, owner)["by_name"]
     with adyton.open(study.path) as curator:
         curator.ask(COUNT, within=300)
-    listed = statement(house, owner)["by_name"]
+    listed = budget(house, owner)["by_name"]
     assert set(listed) == {"boss", "idle", "oidc bob", "oidc cal"}
-    assert listed["oidc cal"]["limit"] is None
-    assert listed["oidc bob"]["limit"] == adyton.kernel.exact.decimal_text(int(PART * study._header.limit))
+    assert listed["oidc cal"]["budget_share"] is None
+    assert listed["oidc bob"]["budget_share"] == adyton.kernel.exact.decimal_text(
+        int(PART * study._header.limit)
+    )
     assert {name: one["spent"] for name, one in listed.items()} == {
         name: adyton.kernel.exact.decimal_text(study._ledger.spent_by(name)) for name in listed
     }
-    assert "by_name" not in statement(house, house.made("ana"))
+    assert "by_name" not in budget(house, house.made("ana"))

@@ -89,23 +89,23 @@ def test_the_walk_of_the_readme() -> None:
     preview = run("preview", "people.toml", "SELECT AVG(income) FROM people WHERE smoker", "--within", "500")
     assert preview.exit_code == 0
     assert "Nothing was read and nothing was charged" in preview.stdout
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
     answer = of(run(*ASK))
-    assert of(run("statement", "people.toml", "--json")) == {
+    assert of(run("budget", "people.toml", "--json")) == {
         "spent": answer["spent"],
         "left": answer["left"],
-        "limit": {"epsilon": 1.0, "delta": 1e-9},
+        "guarantee": {"epsilon": 1.0, "delta": 1e-9},
         "queries": 1,
         "more": answer["more"],
-        "odometer": of(run("statement", "people.toml", "--json"))["odometer"],
+        "odometer": of(run("budget", "people.toml", "--json"))["odometer"],
     }
     assert of(run("verify", "people.toml", "--json")) == {
         "ok": True,
         "receipts": 1,
         "head": answer["receipt"]["digest"],
     }
-    shown = run("statement", "people.toml")
-    assert "the promise, whatever is asked" in shown.stdout
+    shown = run("budget", "people.toml")
+    assert "the guarantee, whatever is asked" in shown.stdout
     assert "1 receipt: the chain is intact" in run("verify", "people.toml").stdout
     assert (
         of(run("receipts", "people.toml", "--json"))["receipts"][0]["digest"] == answer["receipt"]["digest"]
@@ -123,7 +123,7 @@ def test_the_json_contract_of_ask() -> None:
         "spent",
         "left",
         "more",
-        "limit",
+        "budget",
         "receipt",
         "certificate",
         "known",
@@ -151,7 +151,7 @@ def test_the_json_contract_of_ask() -> None:
     assert answer["spent"] == answer["cost"]
     assert answer["spent"]["share"] + answer["left"]["share"] == pytest.approx(1)
     assert answer["more"] == int(answer["left"]["share"] / answer["cost"]["share"])
-    assert answer["limit"] == {"epsilon": 1.0, "delta": 1e-9}
+    assert answer["budget"] == {"epsilon": 1.0, "delta": 1e-9}
     assert set(answer["receipt"]) == {"number", "digest", "previous"}
     assert answer["receipt"]["number"] == 1
     assert "GDP-FILTER" in answer["certificate"]["theorems"]
@@ -224,7 +224,7 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
 def test_bad_input_is_refused_with_its_code_and_charges_nothing(
     words: tuple[str, ...], code: int, kind: str
 ) -> None:
-    before = of(run("statement", "people.toml", "--json"))
+    before = of(run("budget", "people.toml", "--json"))
     plain = run(*words)
     assert plain.exit_code == code
     assert plain.stderr.startswith("adyton: ")
@@ -235,7 +235,7 @@ def test_bad_input_is_refused_with_its_code_and_charges_nothing(
     error = of(machine)["error"]
     assert error["kind"] == kind
     assert error["message"]
-    assert of(run("statement", "people.toml", "--json")) == before
+    assert of(run("budget", "people.toml", "--json")) == before
 
 
 @pytest.mark.usefixtures("study")
@@ -254,7 +254,7 @@ def test_a_wrong_study_file_is_explained(study: Path) -> None:
     study.write_text(
         study.read_text().replace("low = 0", "low = 300000").replace("epsilon = 1", "epsilon = nan")
     )
-    for words in (("statement",), ("verify",), ("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1")):
+    for words in (("budget",), ("verify",), ("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1")):
         result = run(words[0], "people.toml", *words[1:])
         assert result.exit_code == 2
         assert "columns.income: low must be below high" in result.stderr
@@ -268,7 +268,7 @@ def test_a_missing_or_broken_data_file_is_found_free_of_charge(study: Path) -> N
         if content is not None:
             data.write_bytes(content)
         assert run(*ASK).exit_code == 2
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
 
 
 def test_a_ledger_of_another_study_is_refused(study: Path) -> None:
@@ -329,7 +329,7 @@ def test_csv_works_as_parquet_does() -> None:
 
 
 def test_every_command_explains_itself() -> None:
-    for command in ("init", "preview", "ask", "statement", "receipts", "verify"):
+    for command in ("init", "preview", "ask", "budget", "receipts", "verify"):
         result = run(command, "--help")
         assert result.exit_code == 0
         assert "--json" in result.stdout

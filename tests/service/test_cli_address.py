@@ -64,9 +64,9 @@ def test_queries(place: str, folder: Path) -> None:
 
 def test_the_account(place: str) -> None:
     printed("ask", place, COUNT, "--within", "52")
-    told = printed("statement", place)
+    told = printed("budget", place)
     assert told["own"]["spent"] != "0"
-    assert "spent by" in said("statement", place, "--odometer")
+    assert "spent by" in said("budget", place, "--odometer")
     assert [one["by"] for one in printed("receipts", place)["receipts"]] == [told["own"]["by"]]
     found = printed("verify", place)
     assert found["ok"] is True
@@ -100,7 +100,7 @@ def test_a_holdout(running: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     np.save("two.npy", rng.integers(0, 2, 2000))
     assert printed("holdout", "score", place, "one.npy")["metric"] == "accuracy"
     assert printed("holdout", "compare", place, "one.npy", "two.npy")["verdict"] == "cannot tell"
-    assert printed("holdout", "statement", place)["items"] == 2000
+    assert printed("holdout", "budget", place)["items"] == 2000
     assert [one["entrant"] for one in printed("holdout", "leaderboard", place)["entries"]] == ["owner"]
     assert "Leaderboard" in said("holdout", "leaderboard", place)
     assert printed("p-value", f"{running.url}/people", "--alpha", "0.05", "--p", "0.001")["alpha"] == 0.05
@@ -138,8 +138,8 @@ def test_what_goes_wrong_is_said_with_its_code(
     assert printed("ask", running.url, COUNT, "--within", "5", code=2)["error"]["kind"] == "invalid_request"
     assert "in the clear" in said("ask", "http://example.org/people", COUNT, "--within", "5", code=2)
     monkeypatch.setenv("ADYTON_TOKEN", "adyton_" + "0" * 64)
-    assert printed("statement", place, code=3)["error"]["kind"] == "unauthenticated"
+    assert printed("budget", place, code=3)["error"]["kind"] == "unauthenticated"
     monkeypatch.delenv("ADYTON_TOKEN")
     monkeypatch.delenv("ADYTON_TOKEN_FILE", raising=False)
-    assert "ADYTON_TOKEN" in printed("statement", place, code=2)["error"]["message"]
+    assert "ADYTON_TOKEN" in printed("budget", place, code=2)["error"]["message"]
     assert adyton.errors.Unanswered.exit_code == 4

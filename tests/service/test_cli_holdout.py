@@ -48,7 +48,7 @@ def write_predictions() -> list[str]:
     return ["p.npy", "p.csv", "p.jsonl", "v.jsonl", "p.parquet"]
 
 
-def test_create_score_statement_verify(folder: Path) -> None:
+def test_create_score_budget_verify(folder: Path) -> None:
     made = as_json("create", "h.toml", "--labels", "y.npy", "--tolerance", "0.1")
     assert made["scores_left"] > 2
     files = write_predictions()
@@ -59,10 +59,10 @@ def test_create_score_statement_verify(folder: Path) -> None:
     assert [score["repeated"] for score in found] == [False, True, True, True, True]
     assert len({score["value"] for score in found}) == 1
     assert found[0]["interval"]["low"] < 0.93 < found[0]["interval"]["high"] + 0.01
-    assert as_json("statement", "h.toml")["scores_left"] == made["scores_left"] - 1
+    assert as_json("budget", "h.toml")["scores_left"] == made["scores_left"] - 1
     checked = as_json("verify", "h.toml", "--head", made["head"])
     assert checked["receipts"] == 1
-    for words in (["statement", "h.toml"], ["score", "h.toml", "p.npy"], ["verify", "h.toml"]):
+    for words in (["budget", "h.toml"], ["score", "h.toml", "p.npy"], ["verify", "h.toml"]):
         done = adyton(*words)
         assert done.exit_code == 0
         assert ("scores left" in done.stdout) or ("intact" in done.stdout)
@@ -115,7 +115,7 @@ def test_items_without_labels_until_they_are_used_up(folder: Path) -> None:
         ["create", "x.toml", "--labels", "y.npy", "--metric", "auc", "--scores", "1"],
         ["create", "x.csv", "--labels", "y.npy", "--scores", "1"],
         ["score", "none.toml", "y.npy"],
-        ["statement", "none.toml"],
+        ["budget", "none.toml"],
         ["verify", "none.toml"],
     ],
 )

@@ -53,7 +53,7 @@ def test_best_then_close(folder: Path) -> None:
     refused = adyton("holdout", "score", "h.toml", "early.npy", "--json")
     assert refused.exit_code == 3
     assert "was the last" in json.loads(refused.stdout)["error"]["message"]
-    assert as_json("statement", "h.toml")["closed"] is True
+    assert as_json("budget", "h.toml")["closed"] is True
     assert as_json("close", "h.toml", "usual.npy")["repeated"] is True
     assert "the last score, exact" in adyton("holdout", "close", "h.toml", "usual.npy").stdout
     assert "Closed with a last, exact score." in adyton("holdout", "leaderboard", "h.toml").stdout

@@ -32,7 +32,7 @@ def parquet(name: str, query: str) -> None:
 
 
 def npy_head(size: int) -> bytes:
-    """The beginning of a file that promises so many numbers, and a few of them."""
+    """The beginning of a file that guarantees so many numbers, and a few of them."""
     text = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({size},), }}".ljust(117) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64)
 
@@ -177,7 +177,7 @@ def test_a_refused_submission_is_free(values: np.ndarray, says: str) -> None:
     done = adyton("score", "h.toml", "p.npy")
     assert done.exit_code == 2
     assert says in done.stderr
-    assert "2 scores left" in adyton("statement", "h.toml").stdout
+    assert "2 scores left" in adyton("budget", "h.toml").stdout
 
 
 def test_one_table_may_have_labels_weights_and_groups_in_columns() -> None:

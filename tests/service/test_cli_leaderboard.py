@@ -63,7 +63,7 @@ def test_who_is_ahead_and_who_is_tied() -> None:
     shown = holdout("leaderboard", "h.toml").stdout
     assert shown.count("1 (tied)") == 2
     assert "5 scores left" in shown
-    assert said("statement", "h.toml")["scores"] == 3  # to look is free
+    assert said("budget", "h.toml")["scores"] == 3  # to look is free
 
 
 def test_two_models_are_compared_for_the_price_of_one_score() -> None:
@@ -102,7 +102,7 @@ def test_bad_input_is_explained_and_costs_nothing() -> None:
         message = json.loads(done.stdout)["error"]["message"].replace(",", "")
         assert why in message, message
         assert "Traceback" not in done.output
-    assert said("statement", "h.toml")["scores_left"] == 8
+    assert said("budget", "h.toml")["scores_left"] == 8
 
 
 def test_nobody_enters_when_scores_are_used_up() -> None:

@@ -1,4 +1,4 @@
-"""Money on the command line: shares of the limit, the promise, the price that fits, and which accounting to draft."""
+"""Money on the command line: shares of the budget, the guarantee, the price that fits, and which accounting to draft."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
-def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
+def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_guarantee(name: str) -> None:
     """Mutants: str(Amount) as the accounting counts; "Spent so far: epsilon ..." from filter.epsilon."""
     study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
     commands = (
@@ -70,7 +70,7 @@ def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_pro
         ("ask", study, count, "--epsilon", "0.3"),
         ("ask", study, count, "--within", "0.5"),
         ("preview", study, count, "--within", "0.5"),
-        ("statement", study),
+        ("budget", study),
         ("receipts", study),
     )
     for words in commands:
@@ -93,11 +93,11 @@ def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_pro
 def test_the_odometer_is_shown_to_whoever_asks_for_it(name: str) -> None:
     study = f"{name}.toml"
     run("ask", study, "SELECT COUNT(*) FROM people", "--epsilon", "0.3")
-    found = of(run("statement", study, "--json"))["odometer"]
+    found = of(run("budget", study, "--json"))["odometer"]
     assert set(found) == {"epsilon", "delta", "theorem"}
     assert 0.3 * (1 - 1e-6) <= found["epsilon"] < 0.4
-    assert "odometer" not in run("statement", study).stdout
-    shown = run("statement", study, "--odometer").stdout
+    assert "odometer" not in run("budget", study).stdout
+    shown = run("budget", study, "--odometer").stdout
     assert "odometer" in shown
     assert found["theorem"] in shown
     assert "at whatever moment somebody stops" in " ".join(shown.split())

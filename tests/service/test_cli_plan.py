@@ -161,12 +161,12 @@ def test_people_get_a_table() -> None:
     assert "A study takes it from [validity]" in shown
     assert 'noise = "decreasing"' in " ".join(shown.split())
     assert "known attack" in shown
-    assert "promises nothing" not in shown
+    assert "guarantees nothing" not in shown
     few = " ".join(run("--rows", "1000", "--queries", "2").stdout.split())
     assert "If all queries are shares, which are means of values 0 and 1, split, exact is better." in few
 
 
-def test_what_is_expected_is_called_no_promise() -> None:
+def test_what_is_expected_is_called_no_guarantee() -> None:
     """Rare shares, little spread, a group: the noise is chosen for them, and the words say no more."""
     words = ("--rows", "100000", "--queries", "100")
     result = run(*words, "--expect-share", "0.01", "--json")
@@ -176,7 +176,7 @@ def test_what_is_expected_is_called_no_promise() -> None:
     assert found["subset, alike"]["tolerance"] <= 0.0042
     for option in (("--expect-share", "0.01"), ("--spread", "0.1"), ("--group", "0.2")):
         shown = " ".join(run(*words, *option).stdout.split())
-        assert "What is expected chooses the noise and promises nothing" in shown
+        assert "What is expected chooses the noise and guarantees nothing" in shown
         assert "wider, never wrong" in shown
     assert "its count has twice as much" in shown
     assert "ladder" not in shown  # it knows no groups

@@ -81,10 +81,10 @@ def test_a_rounding_study_from_the_first_query_to_the_last(file: Path) -> None:
     mean = told("ask", str(file), "SELECT AVG(radius) AS mean FROM tumours WHERE benign", "--epsilon", "3")
     around = value(mean, "mean")["population_interval"]
     assert around["low"] < 12.15 < around["high"]
-    statement, receipts = told("statement", str(file)), told("receipts", str(file))["receipts"]
-    assert statement["transcript"]["bits"] == receipts[-1]["spent_radius"]
-    assert float(statement["transcript"]["bits"]) == pytest.approx(sum(float(r["radius"]) for r in receipts))
-    assert "bits of all answers so far" in run("statement", str(file)).stdout
+    budget, receipts = told("budget", str(file)), told("receipts", str(file))["receipts"]
+    assert budget["transcript"]["bits"] == receipts[-1]["spent_radius"]
+    assert float(budget["transcript"]["bits"]) == pytest.approx(sum(float(r["radius"]) for r in receipts))
+    assert "bits of all answers so far" in run("budget", str(file)).stdout
     assert "bits came before" in run("preview", str(file), share, "--epsilon", "1").stdout
     assert told("verify", str(file))["receipts"] == 2
     again = told("ask", str(file), share, "--epsilon", "3")
@@ -92,7 +92,7 @@ def test_a_rounding_study_from_the_first_query_to_the_last(file: Path) -> None:
     assert value(again, "share") == found
     rest = float(1 - FOR_DESCRIBED)  # of the level; a part is kept for tests with a description
     threshold = told("p-value", str(file), "--alpha", "0.05")["threshold"]
-    assert threshold == pytest.approx(0.05 * rest / 2 ** float(statement["transcript"]["bits"]), rel=1e-9)
+    assert threshold == pytest.approx(0.05 * rest / 2 ** float(budget["transcript"]["bits"]), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_bad_queries_are_refused_and_nothing_is_charged(
     result = run("ask", str(file), sql, *price, "--json")
     assert result.exit_code == 2
     assert reason in json.loads(result.stdout)["error"]["message"]
-    assert told("statement", str(file))["queries"] == 0
+    assert told("budget", str(file))["queries"] == 0
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,6 @@ def test_bad_queries_are_refused_and_nothing_is_charged(
 )
 def test_study_files_that_cannot_be_are_refused_with_the_fix(file: Path, grid: str, reason: str) -> None:
     file.write_text(STUDY.format(grid=grid))
-    result = run("statement", str(file), "--json")
+    result = run("budget", str(file), "--json")
     assert result.exit_code == 2
     assert reason in result.stdout

@@ -65,12 +65,12 @@ def test_two_studies_share_a_shared_budget_from_creation_to_refusal() -> None:
     size = told("ask", "sizes.toml", "SELECT AVG(radius) FROM sizes", "--epsilon", "1")
     told("ask", "kinds.toml", "SELECT COUNT(*) FROM kinds WHERE benign", "--epsilon", "1.9")
     assert size["receipt"]["number"] == 1
-    spent = told("shared-budget", "statement", "clinic.ledger")
+    spent = told("shared-budget", "show", "clinic.ledger")
     assert [one["name"].split()[0] for one in spent["studies"]] == ["sizes", "kinds"]
     assert spent["charges"] == 2
     shares = [one["spent"]["share"] for one in spent["studies"]]
     assert sum(shares) == pytest.approx(spent["spent"]["share"])
-    own = told("statement", "sizes.toml")
+    own = told("budget", "sizes.toml")
     assert own["queries"] == 1
     assert own["shared_budget"]["spent"] == spent["spent"]
     assert own["spent"]["amount"] == spent["studies"][0]["spent"]["amount"]
@@ -84,8 +84,8 @@ def test_two_studies_share_a_shared_budget_from_creation_to_refusal() -> None:
     assert told("verify", "sizes.toml")["shared_budget"] == {"name": "clinic.ledger", "charges": 3}
     plain = run("verify", "kinds.toml")
     assert "The shared budget clinic.ledger is intact and has every receipt of this study." in plain.stdout
-    seen = run("shared-budget", "statement", "clinic.ledger", "--verbose")
-    for words in ("Shared budget clinic.ledger", "all studies", "left of the limit", "gdp"):
+    seen = run("shared-budget", "show", "clinic.ledger", "--verbose")
+    for words in ("Shared budget clinic.ledger", "all studies", "left of the budget", "gdp"):
         assert words in seen.stdout
 
 
@@ -115,13 +115,13 @@ def test_what_is_missing_or_does_not_fit_is_said_with_the_way_out() -> None:
     assert missing.exit_code == 2
     assert "make it with: adyton shared-budget create clinic.ledger" in missing.stderr
     run(*CREATE[:-1], "person")
-    for command in (("ask", "sizes.toml", *query), ("statement", "sizes.toml"), ("check", "sizes.toml")):
+    for command in (("ask", "sizes.toml", *query), ("budget", "sizes.toml"), ("check", "sizes.toml")):
         done = run(*command)
         assert done.exit_code == 2
         assert "privacy.unit is row here and person in the shared budget" in done.stderr
     assert run(*CREATE).exit_code == 2  # never overwritten
     assert not Path("sizes.ledger").exists()
-    for command in ("statement", "verify"):
+    for command in ("show", "verify"):
         assert "there is no shared budget none.ledger" in run("shared-budget", command, "none.ledger").stderr
         assert "not a ledger" in run("shared-budget", command, "sizes.toml").stderr
 
@@ -140,11 +140,11 @@ def test_a_corrected_study_goes_on_in_its_shared_budget_and_in_no_other() -> Non
     assert "privacy.shared_budget cannot be amended" in run("amend", "sizes.toml", "sizes-2.toml").stderr
     Path("sizes-2.toml").write_text(corrected)
     assert run("amend", "sizes.toml", "sizes-2.toml").exit_code == 0
-    before = told("shared-budget", "statement", "clinic.ledger")
+    before = told("shared-budget", "show", "clinic.ledger")
     assert before["charges"] == 2
     told("ask", "sizes-2.toml", "SELECT AVG(radius) FROM sizes", "--share", "0.1")
     told("verify", "sizes-2.toml", "--amended", "sizes.toml")
-    after = told("shared-budget", "statement", "clinic.ledger")
+    after = told("shared-budget", "show", "clinic.ledger")
     assert (after["charges"], len(after["studies"])) == (3, 2)
     assert after["studies"][0] == before["studies"][0]
 

@@ -76,7 +76,7 @@ def test_a_mock_is_asked_where_there_is_no_data_and_nothing_is_charged() -> None
     assert answer["answer"][0]["values"]["count"]["value"] == pytest.approx(500, abs=8)
     shown = run("ask", "people.toml", COUNT, "--scale", "1", "--mock").stdout
     assert "made up" in shown
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
     assert [path.name for path in Path().iterdir()] == ["people.toml"]
     assert "people.csv" in refused(run("ask", "people.toml", COUNT, "--scale", "1"))
 
@@ -119,9 +119,9 @@ def test_a_file_of_queries_is_one_charge() -> None:
     assert [answer["batch_size"] for answer in answers] == [2, 2]
     assert answers[0]["receipt"] == answers[1]["receipt"]
     assert answers[1]["query"].startswith("SELECT AVG(age)")
-    statement = of(run("statement", "people.toml", "--json"))
-    assert statement["queries"] == 1
-    spent = int(Fraction(statement["spent"]["amount"]) * UNITS_PER_ONE)
+    budget = of(run("budget", "people.toml", "--json"))
+    assert budget["queries"] == 1
+    spent = int(Fraction(budget["spent"]["amount"]) * UNITS_PER_ONE)
     assert read_study(Path("people.toml")).epsilon_of(spent) == pytest.approx(10)
     shown = run("ask", "people.toml", "--file", "q.sql", "--epsilon", "10").stdout
     assert shown.count("Asked before: free of charge") == 2
@@ -134,7 +134,7 @@ def test_a_file_of_queries_is_previewed_free_of_charge() -> None:
     first, second = of(run("preview", *batch, "--json"))
     assert first["cost"] == second["cost"]
     assert "Nothing was read" in run("preview", *batch).stdout
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
     assert of(run("ask", *batch, "--json"))[0]["cost"] == first["cost"]
     Path("q.sql").write_text(f"{COUNT}; SELECT")
     assert "query 2 of 2" in refused(run("preview", *batch))
@@ -170,7 +170,7 @@ def test_queries_are_read_from_standard_input(text: str, number: int) -> None:
 def test_a_bad_file_of_queries_costs_nothing_and_says_which(text: str, says: str) -> None:
     Path("q.sql").write_text(text)
     assert says in refused(run("ask", "people.toml", "--file", "q.sql", "--epsilon", "1"))
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_bounds_are_suggested_for_a_part_of_the_budget() -> None:
 )
 def test_bad_wishes_for_bounds_cost_nothing(words: tuple[str, ...], says: str) -> None:
     assert says in refused(run("suggest-bounds", "people.toml", *words))
-    assert of(run("statement", "people.toml", "--json"))["queries"] == 0
+    assert of(run("budget", "people.toml", "--json"))["queries"] == 0
 
 
 def test_the_help_says_that_declared_bounds_may_be_generous() -> None:

@@ -67,10 +67,10 @@ def owner_token(running: Server) -> str:
 
 STUDY = (
     "ask", "ask_many", "preview", "preview_many", "suggest_bounds", "open_monitor", "preview_monitor", "monitor",
-    "monitors", "statement", "receipts", "verify", "mock", "p_value_threshold", "last_look",
+    "monitors", "budget", "receipts", "verify", "mock", "p_value_threshold", "last_look",
 )  # fmt: skip
 HOLDOUT = (
-    "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "statement", "leaderboard",
+    "score", "submit", "compare", "best_of", "close_with", "scores", "scorer", "budget", "leaderboard",
     "verify",
 )  # fmt: skip
 PAIRS = [
@@ -78,7 +78,7 @@ PAIRS = [
     *((adyton.Holdout, RemoteHoldout, name) for name in HOLDOUT),
     *((adyton.Leaderboard, RemoteLeaderboard, name) for name in ("submit", "standings")),
     *((adyton.Curator, RemoteMock, name) for name in ("ask", "ask_many")),
-    *((OpenMonitor, RemoteMonitor, name) for name in ("feed", "feed_many", "answers", "statement", "close")),
+    *((OpenMonitor, RemoteMonitor, name) for name in ("feed", "feed_many", "answers", "budget", "close")),
 ]
 ELSEWHERE = {"RemoteMonitor": "OpenMonitor", "RemoteMock": "Curator", "RemoteScorer": "Scorer"}
 ELSEWHERE["RemoteLeaderboard"] = "Leaderboard"
@@ -125,10 +125,10 @@ def test_a_query_is_answered_as_in_process(ana: RemoteStudy, folder: Path) -> No
         again = curator.ask(GROUPS, within=50)
     assert again.repeated
     assert [(row.keys, row.values) for row in again] == [(row.keys, row.values) for row in answer]
-    assert (again.receipt, again.certificate, again.limit) == (
+    assert (again.receipt, again.certificate, again.budget) == (
         answer.receipt,
         answer.certificate,
-        answer.limit,
+        answer.budget,
     )
     assert list(answer.to_pandas().columns) == list(again.to_pandas().columns)
     assert "Cost" in str(answer)
@@ -192,12 +192,12 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
         for number in range(curator.ledger.count(), 505):
             curator.ledger.charge(Order(f"SELECT {number}", "[]", 1, 0))
     answer = ana.ask(COUNT, within=61)
-    own = ana.statement().own
+    own = ana.budget().own
     assert own is not None
     assert own.spent == answer.cost.units
-    assert f"spent by {own.by}" in str(ana.statement())
-    parted = replace(own, limit=2 * own.spent)
-    assert "; its part is " in str(replace(ana.statement(), own=parted))
+    assert f"spent by {own.by}" in str(ana.budget())
+    parted = replace(own, budget_share=2 * own.spent)
+    assert "; its share is " in str(replace(ana.budget(), own=parted))
     (mine,) = ana.receipts()
     assert (mine.number, mine.order.by) == (answer.receipt.number, own.by)
     found = ana.verify()
@@ -209,7 +209,7 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
         everything = connection.study("people")
         assert len(everything.receipts()) == found.receipts
         assert everything.verify() == found
-        names = everything.statement().by_name
+        names = everything.budget().by_name
         assert names is not None
         assert own in names
     assert ana.receipts().to_json()["receipts"][0]["share"] == answer.cost.share
@@ -224,12 +224,12 @@ def test_p_values_are_for_those_who_may_see_all_receipts(ana: RemoteStudy, owner
 
 def test_a_holdout(owner: Any) -> None:
     holdout = owner.holdout("test")
-    before = holdout.statement().scores
+    before = holdout.budget().scores
     right, wrong = LABELS, 1 - LABELS
     score = holdout.score(right)
     assert score.interval.low <= 1 <= score.interval.high
     assert holdout.compare(right, wrong).verdict == "better"
-    made = holdout.statement().scores
+    made = holdout.budget().scores
     assert made <= before + 2
     (entry,) = owner.leaderboard("test").standings()
     assert (entry.entrant, entry.value) == ("owner", score.value)
@@ -241,7 +241,7 @@ def test_a_holdout(owner: Any) -> None:
             holdout.score(nothing)
     with pytest.raises(adyton.ScoresRefused):
         holdout.scorer(candidates=10**6)
-    assert holdout.statement().scores == made
+    assert holdout.budget().scores == made
 
 
 class Model:
@@ -421,7 +421,7 @@ def test_a_changed_receipt_is_found_here(line: BrokenLine, folder: Path) -> None
             other("links", "spent", "0.1"), other("links", "amount", "0.000000000000000001"), other("links", "sealed", "0" * 64),
             other("links", "previous", "0" * 64), other("links", "digest", "0" * 64), other("links", "number", 10**6, 0),
             other("receipts", "query", "SELECT 1"), other("receipts", "spent_by", "0.1"), other("receipts", "by", "ben"),
-            other("header", "limit", "5"), other("header", "salt", "x"),
+            other("header", "budget", "5"), other("header", "salt", "x"),
             lambda told: {**told, "links": told["links"][:-1]}, lambda told: {**told, "links": told["links"][1:]},
             lambda told: {**told, "links": told["links"][:-1], "receipts": told["receipts"][:-1]},
         ]  # fmt: skip

@@ -37,7 +37,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def study(running: Server, line: BrokenLine, name: str, **manner: Any) -> RemoteStudy:
-    """For somebody with a part of the limit, so that shares are of that part."""
+    """For somebody with a budget share, so that shares are of that part."""
     tokens = Tokens(running.log.with_suffix(".toml"))
     token, _ = tokens.make(Identity(name, Role.ANALYST, adyton.kernel.exact.rational("0.1", "share")))
     tokens.close()
@@ -46,7 +46,7 @@ def study(running: Server, line: BrokenLine, name: str, **manner: Any) -> Remote
 
 def spent(asker: RemoteStudy) -> tuple[int, int]:
     """Receipts and units of this name alone."""
-    own = asker.statement().own
+    own = asker.budget().own
     assert own is not None
     return len(asker.receipts()), own.spent
 
@@ -61,7 +61,7 @@ CALLS = {
     "/suggest_bounds": lambda asker, number, price: (
         asker.suggest_bounds("income", where=f"income < {10**5 + number}", **price).answer
     ),
-    "/monitors": lambda asker, number, price: asker.open_monitor(positives=1, **price).statement(),
+    "/monitors": lambda asker, number, price: asker.open_monitor(positives=1, **price).budget(),
 }
 TRIED = [(path, price, how) for path, price in (
     ("/ask", "within"), ("/ask", "share"), ("/ask", "epsilon"), ("/ask", "scale"), ("/ask_many", "share"),
@@ -174,10 +174,10 @@ def test_a_server_that_is_gone_may_have_taken_the_first_try(
 
 def test_what_is_free_is_never_in_doubt(running: Server, line: BrokenLine, waited: list[float]) -> None:
     asker = study(running, line, "free", retries=1)
-    line.plans["/statement"] = [AFTER, AFTER, BEFORE]
+    line.plans["/budget"] = [AFTER, AFTER, BEFORE]
     with pytest.raises(errors.Unreachable, match="nothing was charged"):
-        asker.statement()
-    assert asker.statement().queries >= 0
+        asker.budget()
+    assert asker.budget().queries >= 0
     assert len(waited) == 2
 
 
@@ -194,17 +194,17 @@ def test_what_is_fed_is_not_sent_again_but_can_be_looked_up(
     assert [one.above for one in monitor.answers()] == [True]
     line.plans["/feed"] = [LATER]  # nothing was fed
     assert monitor.feed(COUNT, above=0).feeds == 2
-    assert monitor.statement().positives_left == 3
+    assert monitor.budget().positives_left == 3
 
 
 def test_a_score_that_is_lost_is_charged_once(running: Server, line: BrokenLine, waited: list[float]) -> None:
     with adyton.connect(line.url, running.owner["Authorization"].partition(" ")[2]) as connection:
         holdout, guesses = connection.holdout("test"), np.roll(LABELS, 1)
-        before = holdout.statement().scores
+        before = holdout.budget().scores
         line.plans["/score"], line.plans["/compare"] = [AFTER, HALF], [BEFORE, AFTER]
         assert holdout.score(guesses).number == before + 1
         assert holdout.compare(guesses, 1 - guesses).number == before + 2
-        assert holdout.statement().scores == before + 2
+        assert holdout.budget().scores == before + 2
 
 
 def test_an_interrupt_on_the_way_says_that_it_may_be_charged(running: Server, line: BrokenLine) -> None:

@@ -42,9 +42,7 @@ def test_a_log_never_holds_the_token_of_the_owner(tmp_path: Path) -> None:
         assert "Owner token written to people.owner, for this user alone" in log
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert TOKEN.fullmatch(file.read_text().strip())
-        assert (
-            httpx2.get(f"{running.url}/v1/studies/people/statement", headers=running.owner).status_code == 200
-        )
+        assert httpx2.get(f"{running.url}/v1/studies/people/budget", headers=running.owner).status_code == 200
     assert "take it and delete the file" in doctor(study)["people.toml: owner token"][1]
     file.unlink()
     assert "people.toml: owner token" not in doctor(study)

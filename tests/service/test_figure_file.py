@@ -186,7 +186,7 @@ def test_several_queries_have_no_figure(folder: Path) -> None:
 
 
 def test_what_ask_and_receipts_draw_is_what_they_print(folder: Path) -> None:
-    """Mutant: the statement's numbers from before the charge."""
+    """Mutant: the budget's numbers from before the charge."""
     told = json.loads(run("ask", "answer.json").stdout)
     drawn = json.loads(Path("answer.json").read_text(encoding="utf-8"))["datasets"]
     bars = {(bar["group"], bar["kind"].split(" (")[0]): (bar["low"], bar["high"]) for bar in drawn["bars 0"]}

@@ -42,7 +42,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def spent(house: Served, headers: dict[str, str]) -> str:
-    return house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"]
+    return house.client.get("/v1/studies/people/budget", headers=headers).json()["spent"]["amount"]
 
 
 def units(text: str) -> int:
@@ -57,7 +57,7 @@ def test_an_answer_is_the_object_that_the_command_line_prints(house: Served, tmp
         again = json.loads(json.dumps(curator.ask(GROUPS, within=50).to_json()))
     assert again["repeated"]
     assert not answer["repeated"]
-    same = ("query", "answer", "limit", "receipt", "certificate")
+    same = ("query", "answer", "budget", "receipt", "certificate")
     assert {key: answer[key] for key in same} == {key: again[key] for key in same}
 
 
@@ -74,22 +74,22 @@ def test_arrow_and_csv_by_accept(house: Served) -> None:
 
 def test_a_name_spends_its_part_and_no_more(house: Served) -> None:
     """Mutants: the sub-limit does not travel; ``left`` forgets the own part."""
-    ana, ben = house.made("ana", limit_share="0.001"), house.made("ben")
+    ana, ben = house.made("ana", budget_share="0.001"), house.made("ben")
     first = house.ask(ana, COUNT, share=1)
     assert first.status_code == 200
     refused = house.ask(ana, COUNT + " AND region = 'north'", within=200)
     error = refused.json()["error"]
     assert refused.status_code == 409
     assert (error["kind"], error["by"]) == ("privacy_refused", "ana")
-    assert "the limit of ana" in error["message"]
-    own = house.client.get("/v1/studies/people/statement", headers=ana).json()["own"]
-    assert units(own["spent"]) <= units(own["limit"])
+    assert "the budget share of ana" in error["message"]
+    own = house.client.get("/v1/studies/people/budget", headers=ana).json()["own"]
+    assert units(own["spent"]) <= units(own["budget_share"])
     assert house.ask(ben, COUNT + " AND region = 'north'", within=200).status_code == 200
 
 
 def test_an_agent_pays_at_most_its_largest_price_for_one_query(house: Served) -> None:
     """Mutant: ``charge`` of a name does not look at the largest price."""
-    agent = house.made("bot", "agent", limit_share="0.5", price_share="0.0001")
+    agent = house.made("bot", "agent", budget_share="0.5", price_share="0.0001")
     refused = house.ask(agent, COUNT, share=1)
     assert refused.status_code == 200  # a share is of what it may spend at once
     dear = house.ask(agent, COUNT + " AND region = 'north'", within=5)
@@ -139,7 +139,7 @@ def test_two_analysts_cannot_read_each_other_and_both_can_replay_the_chain(house
 
 def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receipt]]:
     known = told["header"]
-    header = Header(known["study"], told["accounting"], units(known["limit"]), known["salt"])
+    header = Header(known["study"], told["accounting"], units(known["budget"]), known["salt"])
     amounts = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
     links = [
         OpenLink(**{n: units(link[n]) if n in amounts else link[n] for n in OpenLink.__slots__})
@@ -160,7 +160,7 @@ def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receip
         own.append(
             Receipt(
                 one["number"], order, a["spent"], a["spent_radius"], a["spent_pure"], one["unproved"], a["spent_by"],
-                None if one["sub_limit"] is None else units(one["sub_limit"]), a["settled"], one["asked_at"], one["previous"],
+                None if one["budget_share"] is None else units(one["budget_share"]), a["settled"], one["asked_at"], one["previous"],
                 one["secret"],
             )
         )  # fmt: skip
@@ -398,7 +398,7 @@ def test_scores_comparisons_and_standings(house: Served) -> None:
 def test_tokens_over_http(house: Served) -> None:
     owner = house.made("boss", "owner")
     made = house.client.post(
-        "/v1/tokens/people", headers=owner, json={"name": "ana", "role": "analyst", "limit_share": "0.25"}
+        "/v1/tokens/people", headers=owner, json={"name": "ana", "role": "analyst", "budget_share": "0.25"}
     ).json()
     ana = {"Authorization": f"Bearer {made['token']}"}
     assert house.ask(ana, COUNT, within=50).status_code == 200
@@ -440,7 +440,7 @@ def test_a_study_with_a_shared_budget_is_charged_there_too_by_whoever_asks(tmp_p
         assert house.ask(ana, COUNT, within=30).status_code == 200
         alone = house.ask(ben, COUNT, study="other", within=30).json()
         assert "SHARED-BUDGET" in alone["certificate"]["theorems"]
-        told = house.client.get("/v1/studies/other/statement", headers=ben).json()
+        told = house.client.get("/v1/studies/other/budget", headers=ben).json()
         assert units(told["spent"]["amount"]) < units(told["shared_budget"]["spent"]["amount"])
 
 

@@ -42,7 +42,7 @@ CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "ask": (Action.ASK, {"study": "people", "query": COUNT, "within": 100}),
     "ask_many": (Action.ASK, {"study": "people", "queries": [COUNT, GROUPS], "within": 100}),
     "try_on_mock": (Action.TRY, {"study": "people", "query": COUNT, "within": 100}),
-    "statement": (Action.STATEMENT, {"name": "people"}),
+    "budget": (Action.BUDGET, {"name": "people"}),
     "score_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES}),
     "compare_on_holdout": (Action.SCORE, {"holdout": "test", "first": GUESSES, "second": OTHERS}),
 }
@@ -68,7 +68,7 @@ def test_every_tool_answers_in_words_and_in_structure(files: list[Path]) -> None
     async def work(doors: Doors) -> None:
         for mode in ("auto", "legacy"):
             for tool, (_, arguments) in CALLS.items():
-                headers = doors.made(f"{mode} {tool}", study=of(tool), limit_share="0.5")
+                headers = doors.made(f"{mode} {tool}", study=of(tool), budget_share="0.5")
                 async with doors.agent(headers, mode) as agent:
                     assert {one.name for one in (await agent.list_tools()).tools} == set(TOOLS) == set(CALLS)
                     result = await agent.call_tool(tool, arguments)
@@ -94,7 +94,7 @@ def test_an_answer_is_the_object_that_http_gives(files: list[Path]) -> None:
             facts = await agent.call_tool("describe", {"name": "people"})
             assert facts.structured_content == (await http.get("/v1/studies/people")).json()
         first, again = asked.structured_content["answer"], same.json()
-        kept = ("query", "answer", "limit", "receipt", "certificate")
+        kept = ("query", "answer", "budget", "receipt", "certificate")
         assert {key: first[key] for key in kept} == {key: again[key] for key in kept}
         assert again["repeated"]
 
@@ -193,7 +193,7 @@ WRONG = [
     ("ask_many", {"study": "people", "queries": [], "within": 50}, "queries"),
     ("preview", {"study": "people", "within": 50}, "give query, or queries"),
     ("preview", {**ASKED, "queries": [COUNT], "within": 50}, "give query, or queries"),
-    ("statement", {}, "name is missing"),
+    ("budget", {}, "name is missing"),
     ("list_studies", {"folder": "/"}, "folder is not known here"),
     ("score_on_holdout", {"holdout": "test", "predictions": 3}, "predictions must be a list"),
     ("compare_on_holdout", {"holdout": "test", "first": GUESSES}, "second is missing"),
@@ -282,7 +282,7 @@ def test_a_call_that_is_sent_again_is_one_charge(files: list[Path]) -> None:
 
 def test_a_refusal_says_what_would_fit_and_that_fits(files: list[Path]) -> None:
     async def work(doors: Doors) -> None:
-        headers = doors.made("bot", "agent", limit_share="0.01", price_share="0.005")
+        headers = doors.made("bot", "agent", budget_share="0.01", price_share="0.005")
         async with doors.agent(headers) as agent:
             refused = await agent.call_tool("ask", {**ASKED, "within": 1})
             assert refused.is_error
@@ -566,7 +566,7 @@ def test_the_agent_without_a_model_is_refused_and_adapts(
     loop = runpy.run_path(str(ROOT / "examples" / "agent_loop.py"))
 
     async def work(doors: Doors) -> None:
-        headers = doors.made("bot", "agent", limit_share="0.25", price_share="0.2")
+        headers = doors.made("bot", "agent", budget_share="0.25", price_share="0.2")
         async with doors.agent(headers) as agent:
             print(await loop["analyse"](agent, "people"))
 

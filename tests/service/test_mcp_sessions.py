@@ -46,8 +46,8 @@ def test_so_many_queries_a_session_whatever_connects(files: list[Path]) -> None:
             assert not (await agent.call_tool("ask", {"study": "people", **about(1)})).is_error
             previewed = await agent.call_tool("preview", {"study": "people", **about(5)})
             assert "It does not fit" in said(previewed)
-            statement = await agent.call_tool("statement", {"name": "people"})
-            assert statement.structured_content["own"]["session"]["queries_left"] == 0
+            budget = await agent.call_tool("budget", {"name": "people"})
+            assert budget.structured_content["own"]["session"]["queries_left"] == 0
             sessions = doors.study().sessions
             now = sessions._clock()
             sessions._clock = lambda: now + 86_400
@@ -76,13 +76,13 @@ def test_so_much_a_session(files: list[Path]) -> None:
             assert accepted == limit // 100 // price
             assert doors.spent() <= limit // 100 < doors.spent() + price
             assert "would fit now" in said(result)
-            told = (await agent.call_tool("statement", {"name": "people"})).structured_content["own"]
+            told = (await agent.call_tool("budget", {"name": "people"})).structured_content["own"]
             assert (
                 adyton.kernel.exact.rational(told["session"]["left"], "left") * 10**18
                 == limit // 100 - doors.spent()
             )
 
-    with_doors(files, work, capped(limit_share="0.01"))
+    with_doors(files, work, capped(budget_share="0.01"))
 
 
 def test_scores_of_a_session(files: list[Path]) -> None:
@@ -106,7 +106,7 @@ def house(tmp_path: Path) -> Any:
 
 def test_a_retry_by_share_is_one_charge(house: Served) -> None:
     """What is left has changed by then, for all and for the name.  Mutant: the share is taken of what is left now."""
-    ana, bot = house.made("ana", limit_share="0.5"), house.made("bot", "agent", price_share="0.01")
+    ana, bot = house.made("ana", budget_share="0.5"), house.made("bot", "agent", price_share="0.01")
     for number, headers in enumerate((ana, bot)):
         asked = COUNT.replace("3", str(8 + number))
         first = house.ask(headers, asked, share=0.5, request="one").json()

@@ -42,17 +42,17 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
         ("ask", {**asked, "share": 0.01}, False),
         ("ask", {**asked, "share": 0.01}, False),  # of the largest price, which stays: a repeat
         ("ask", {**asked, "within": 1}, True),
-        ("ask", {**asked, "within": 50, "limit_share": 1}, True),
+        ("ask", {**asked, "within": 50, "budget_share": 1}, True),
         ("ask", {**asked, "query": "SELECT * FROM people", "within": 50}, True),
         ("ask_many", {"study": "people", "queries": [COUNT, COUNT.replace(">", "<")], "within": 90}, False),
-        ("statement", {"name": "people"}, False),
-        ("statement", {"name": "test"}, False),
+        ("budget", {"name": "people"}, False),
+        ("budget", {"name": "test"}, False),
         ("score_on_holdout", {"holdout": "test", "predictions": GUESSES}, False),
         ("compare_on_holdout", {"holdout": "test", "first": GUESSES, "second": [1, *GUESSES[1:]]}, False),
     ]
 
     async def work() -> None:
-        words = [*map(str, files), "--name", "bot", "--limit-share", "0.1", "--price-share", "0.05"]
+        words = [*map(str, files), "--name", "bot", "--budget-share", "0.1", "--price-share", "0.05"]
         async with agent_beside(log, *words) as agent:
             assert [one.name for one in (await agent.list_tools()).tools] == list(TOOLS)
             assert len((await agent.list_resources()).resources) == 3
@@ -152,7 +152,7 @@ def test_every_process_counts_its_own_calls(tmp_path: Path, monkeypatch: pytest.
     [
         (["gone.toml"], "there is no file gone.toml"),
         (["http://127.0.0.1:8000/people"], "this is the address of a server"),
-        (["people.toml", "--limit-share", "2"], "limit-share is a share of the limit"),
+        (["people.toml", "--budget-share", "2"], "budget-share is a share of the budget"),
         (["people.toml", "--price-share", "x"], "--price-share"),
         (["people.toml", "--rate", "0"], "a rate is a whole number"),
         (["people.toml", "--name", "oidc bob"], "choose another --name"),

@@ -81,7 +81,7 @@ def issuer() -> Iterator[Issuer]:
 
 def section(issuer: Issuer) -> dict[str, Any]:
     roles = [
-        {"claim": "statistics", "study": "people", "role": "analyst", "limit_share": 0.25},
+        {"claim": "statistics", "study": "people", "role": "analyst", "budget_share": 0.25},
         {"claim": "boss", "study": "people", "role": "owner"},
     ]
     return {"issuer": ISSUER, "audience": AUDIENCE, "jwks": issuer.jwks, "roles": roles}
@@ -105,9 +105,9 @@ def calm(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer) -> Iterator[S
 def test_a_claim_gives_a_role_a_name_and_a_part_of_the_limit(house: Served, issuer: Issuer) -> None:
     answer = house.ask(bearer(issuer.token()), COUNT, within=50)
     assert answer.status_code == 200
-    own = house.client.get("/v1/studies/people/statement", headers=bearer(issuer.token())).json()["own"]
+    own = house.client.get("/v1/studies/people/budget", headers=bearer(issuer.token())).json()["own"]
     assert own["by"] == "oidc ana"
-    assert own["limit"] is not None
+    assert own["budget_share"] is not None
     assert house.client.get("/v1/tokens/people", headers=bearer(issuer.token())).status_code == 403
     assert (
         house.client.get("/v1/tokens/people", headers=bearer(issuer.token(groups="boss"))).status_code == 200

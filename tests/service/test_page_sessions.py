@@ -222,8 +222,8 @@ def test_a_form_of_nobody_or_of_another_session_is_refused_and_does_nothing(hous
     assert ana.client.post(path, data=told).status_code == 403
     assert ana.client.post("/logout", data={}).status_code == 403
     assert is_in(ana)
-    statement = house.client.get("/v1/studies/people/statement", headers=house.made("eve", "auditor")).json()
-    assert statement["queries"] == 0
+    budget = house.client.get("/v1/studies/people/budget", headers=house.made("eve", "auditor")).json()
+    assert budget["queries"] == 0
     stranger = Browsing(house)  # nobody is logged in by a page elsewhere
     form, token = Browsing(house).get("/login"), house.made("mal")["Authorization"][7:]
     assert stranger.post("/login", {"token": token}, form).status_code == 403

@@ -220,7 +220,7 @@ def test_previews_and_made_up_rows_are_free_and_read_nothing(
         assert shown.status_code == 200
         assert ("These numbers are made up" in shown.text) == (do == "try")
     preview = study.previews(study_identity(house), [GROUPS], {"within": "50"})[0]
-    assert f"Costs {preview.cost} of the limit" in ana.asked(GROUPS, form, within="50", do="preview").text
+    assert f"Costs {preview.cost} of the budget" in ana.asked(GROUPS, form, within="50", do="preview").text
     assert charged(house) == 0
     assert not reads
 
@@ -233,18 +233,18 @@ def study_identity(house: Served) -> Any:
 
 def test_a_preview_says_price_share_of_what_is_left_both_widths_and_rows(house: Served) -> None:
     person = Browsing(house)
-    person.log_in(house.made("ana", limit_share="0.5"))
+    person.log_in(house.made("ana", budget_share="0.5"))
     shown = person.get(
         "/studies/people/ask", params={"sql": "SELECT AVG(income) AS m FROM people", "within": "2000"}
     )
     text = html.unescape(shown.text)
     told = house.client.post(
         "/v1/studies/people/preview",
-        headers=house.made("ana", limit_share="0.5"),
+        headers=house.made("ana", budget_share="0.5"),
         json={"query": "SELECT AVG(income) AS m FROM people", "within": "2000"},
     ).json()
-    share = 2 * told["cost"]["share"]  # half of the limit is the own part, and nothing is spent
-    found = re.search(r"Costs ([\d.]+) % of the limit, ([\d.]+) % of what is left to you", text)
+    share = 2 * told["cost"]["share"]  # half of the budget is the own share, and nothing is spent
+    found = re.search(r"Costs ([\d.]+) % of the budget, ([\d.]+) % of what is left to you", text)
     assert found is not None
     assert float(found[1]) / 100 == pytest.approx(told["cost"]["share"], rel=0.02)
     assert float(found[2]) / 100 == pytest.approx(share, rel=0.02)
@@ -480,12 +480,12 @@ def test_the_form_writes_sql_that_is_answered(calm: Served, chosen: FormFields, 
 
 def test_an_analyst_sees_the_own_part_and_the_total_and_an_owner_all_names(house: Served) -> None:
     ana, owner = Browsing(house), Browsing(house)
-    ana.log_in(house.made("ana", limit_share="0.25"))
+    ana.log_in(house.made("ana", budget_share="0.25"))
     owner.log_in(house.made("boss", "owner"))
-    house.ask(house.made("ana", limit_share="0.25"), COUNT, within="20")
+    house.ask(house.made("ana", budget_share="0.25"), COUNT, within="20")
     house.ask(house.made("bob"), GROUPS, within="20")
     own, all_of_them = ana.get("/studies/people/budget").text, owner.get("/studies/people/budget").text
-    assert "Your part is 25 % of the limit" in own
+    assert "Your budget share is 25 % of the budget" in own
     assert "bob" not in own
     assert "By name" not in own
     assert re.search(
@@ -495,9 +495,9 @@ def test_an_analyst_sees_the_own_part_and_the_total_and_an_owner_all_names(house
         r'<th scope="row"><bdi class="name">ana</bdi></th><td class="number">[\d.]+ %</td><td class="number">25 %</td>',
         all_of_them,
     )
-    mine = house.made("ana", limit_share="0.25")
-    statement = house.client.get("/v1/studies/people/statement", headers=mine).json()
-    assert f"<strong>{statement['more']:,}</strong>" in own
+    mine = house.made("ana", budget_share="0.25")
+    budget = house.client.get("/v1/studies/people/budget", headers=mine).json()
+    assert f"<strong>{budget['more']:,}</strong>" in own
     picture = ana.get("/studies/people/budget.svg")
     assert picture.headers["content-type"] == "image/svg+xml"
     assert ana.get("/studies/people/budget.svg?dark=1").text != picture.text

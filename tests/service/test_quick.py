@@ -15,7 +15,7 @@ from adyton.service.studies import ServedStudy
 from adyton.transports.pages.headers import HEADERS
 from served import COUNT, Served, bearer, served, write_study
 
-ASK, STATEMENT = "/v1/studies/people/ask", "/v1/studies/people/statement"
+ASK, BUDGET = "/v1/studies/people/ask", "/v1/studies/people/budget"
 BODY = json.dumps({"query": COUNT, "within": 60}).encode()
 
 
@@ -103,7 +103,7 @@ def test_of_two_tokens_the_first_one_counts_as_everywhere(house: Served) -> None
     for first, second, status in ((known, stranger, 200), (stranger, known, 401)):
         both = [("Authorization", first), ("Authorization", second), ("Content-Type", "application/json")]
         assert house.client.post(ASK, headers=both, content=BODY).status_code == status
-        assert house.client.get(STATEMENT, headers=both[:2]).status_code == status
+        assert house.client.get(BUDGET, headers=both[:2]).status_code == status
 
 
 def test_headers_of_any_bytes_are_headers(house: Served) -> None:

@@ -104,7 +104,7 @@ def test_every_method_says_what_it_says_where_the_file_lies(connected: Any, fold
         assert without_repeats(local.compare(models["large"], models["odd"])) == without_repeats(compared)
         assert remote.leaderboard().to_json() == board.to_json()
         assert str(remote.leaderboard()) == str(board)
-        assert remote.statement() == local.statement()
+        assert remote.budget() == local.budget()
         for one in (remote, other):
             assert one.verify() == local.verify() == one.verify(local.verify().head)
         assert [score.number for score in remote.scores()] == [1]
@@ -125,7 +125,7 @@ def message(work: Callable[[], object]) -> tuple[type, str]:
 
 def test_errors_are_those_in_process_and_cost_nothing(connected: Any, folder: Path) -> None:
     remote, two = connected("test", "ann"), {"a": guesses(1), "b": guesses(2)}
-    before = remote.statement().scores
+    before = remote.budget().scores
     with Holdout.open(folder / "test.toml") as local:
         for work in (
             lambda one: one.submit("", guesses(9)),
@@ -150,7 +150,7 @@ def test_errors_are_those_in_process_and_cost_nothing(connected: Any, folder: Pa
             lambda one: one.scorer(candidates=10**6),
         ):
             assert message(lambda work=work: work(remote)) == message(lambda work=work: work(local))
-        assert local.statement().scores == before
+        assert local.budget().scores == before
     yes = connected("yes", "ann")
     with Holdout.open(folder / "yes.toml") as local:
         for work in (
@@ -159,7 +159,7 @@ def test_errors_are_those_in_process_and_cost_nothing(connected: Any, folder: Pa
             lambda one: one.scores(),
         ):
             assert message(lambda work=work: work(yes)) == message(lambda work=work: work(local))
-        assert local.statement().scores == 0
+        assert local.budget().scores == 0
 
 
 # Models of a team ------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_names_are_text_on_the_page(connected: Any, running: Server) -> None:
 def test_nobody_submits_under_the_name_of_another_team(connected: Any, running: Server, folder: Path) -> None:
     """Mutant: the name in the body is believed."""
     eve = connected("parts", "eve")
-    before = eve.statement().scores
+    before = eve.budget().scores
     with pytest.raises(adyton.Forbidden, match="that of eve"):
         eve.submit("ann", guesses(1), name="mine")
     with pytest.raises(adyton.Forbidden, match="that of eve"):
@@ -249,7 +249,7 @@ def test_nobody_submits_under_the_name_of_another_team(connected: Any, running: 
     for wrong in ({"by": "ann"}, {"entrant": 7}, {"name": "a\nb"}, {"name": ""}, {"name": ["a"]}):
         sent = httpx2.post(address, headers=headers, json={**body, **wrong})
         assert sent.status_code == 422, wrong
-    assert eve.statement().scores == before
+    assert eve.budget().scores == before
     made = httpx2.post(
         address, headers=headers, json=body
     )  # without an entrant it is whoever the token is for
@@ -272,23 +272,23 @@ def test_a_choice_beyond_a_part_charges_nothing(connected: Any, folder: Path) ->
     from fractions import Fraction
 
     with Holdout.open(folder / "parts.toml") as local:
-        scores = local.statement().scores + (local.statement().scores_left or 0)
-    part = connected("parts", "pat", limit_share=Fraction(3, scores))
+        scores = local.budget().scores + (local.budget().scores_left or 0)
+    part = connected("parts", "pat", budget_share=Fraction(3, scores))
     two = {"a": guesses(31), "b": guesses(32)}
-    before = part.statement().scores
+    before = part.budget().scores
     with pytest.raises(adyton.ScoresRefused, match="3 are left to pat") as refused:
         part.best_of(two, scores=4)
     assert (refused.value.facts["largest"], refused.value.facts["by"]) == ("3", "pat")
-    assert part.statement().scores == before
+    assert part.budget().scores == before
     assert part.best_of(two, scores=3).cost == 3
     assert part.best_of(two, scores=3).repeated
     bot = connected(
-        "parts", "bot", "agent", limit_share=Fraction(1, 2), price_share=Fraction(1, 2), rate=1000
+        "parts", "bot", "agent", budget_share=Fraction(1, 2), price_share=Fraction(1, 2), rate=1000
     )
-    before = bot.statement().scores
+    before = bot.budget().scores
     with pytest.raises(adyton.ScoresRefused, match="2 are left to bot"):  # of its session
         bot.best_of(two, scores=5)
-    assert bot.statement().scores == before
+    assert bot.budget().scores == before
     assert bot.best_of({"a": guesses(33), "b": guesses(34)}, scores=2).cost == 2
 
 
@@ -296,7 +296,7 @@ def test_the_end_is_for_owners_who_have_all_of_it(connected: Any, folder: Path) 
     """Mutant: an owner with a part waits for ever, because the refusal looks like somebody who was first."""
     from fractions import Fraction
 
-    part = connected("ending", "half", "owner", limit_share=Fraction(1, 2))
+    part = connected("ending", "half", "owner", budget_share=Fraction(1, 2))
     with pytest.raises(adyton.ScoresRefused, match="half has only a part"):
         part.close_with(guesses(1))
     owner, ann = connected("ending", "boss", "owner"), connected("ending", "ann")
@@ -304,7 +304,7 @@ def test_the_end_is_for_owners_who_have_all_of_it(connected: Any, folder: Path) 
     last = owner.close_with(guesses(2))
     assert (last.said, last.value, last.scores_left) == ("last", (guesses(2) == LABELS).mean(), 0)
     assert owner.close_with(guesses(2)).repeated
-    assert ann.statement().closed
+    assert ann.budget().closed
     with Holdout.open(folder / "ending.toml") as local:
         for work in (
             lambda one: one.submit("ann", guesses(3)),
@@ -338,7 +338,7 @@ def test_a_server_that_lies_about_the_chain_is_found_out(
             told["receipts"][-1]["query"] = "SCORE somebody else's"
 
         def limit(told: dict[str, Any]) -> None:
-            told["header"]["limit"] = "0"
+            told["header"]["budget"] = "0"
 
         def first(told: dict[str, Any]) -> None:
             told["header"]["digest"] = "0" * 64
@@ -381,13 +381,13 @@ def test_nothing_that_would_confirm_a_guess_of_the_labels_is_sent(
     connected("test", "ann").score(guesses(51))
     for role in ("owner", "analyst", "auditor"):
         headers = bearer(token_for(folder, "test", role, role))
-        for what in ("", "/receipts", "/scores", "/statement", "/standings"):
+        for what in ("", "/receipts", "/scores", "/budget", "/standings"):
             told = httpx2.get(f"{running.url}/v1/holdouts/test{what}", headers=headers)
             assert told.status_code == 200
             assert fingerprint not in told.text
             assert salt not in told.text
         told = httpx2.get(f"{running.url}/v1/holdouts/test/receipts", headers=headers).json()
-        assert set(told["header"]) == {"limit", "digest"}
+        assert set(told["header"]) == {"budget", "digest"}
 
 
 def test_what_others_sent_is_not_told(connected: Any, running: Server, folder: Path) -> None:
@@ -430,7 +430,7 @@ def test_rules_of_a_class_are_not_scored_over_a_network(
         sent = httpx2.post(f"{running.url}/v1/holdouts/rules/{path}", headers=headers, json=body)
         assert sent.status_code == 422, path
         assert isinstance(body.get("predictions"), dict) or "where its file lies" in sent.text, path
-    assert owner.statement().scores == 0
+    assert owner.budget().scores == 0
     assert "reveal every label" in " ".join(str(owner).split())
     assert owner.verify().receipts == 0
 

@@ -103,7 +103,7 @@ def test_connect_interrupts_a_query_that_runs_and_fetches_its_answer_later(
         stop = when(held.held, lambda: os.kill(os.getpid(), signal.SIGINT))
         with stop, pytest.raises(InterruptedOnTheWay, match="with request='by hand'"):
             asker.ask(text, within=WITHIN, request="by hand")
-        assert asker.statement().spent.units == before + cost  # the connection goes on
+        assert asker.budget().spent.units == before + cost  # the connection goes on
     house.until_idle()
     assert asker.ask(text, within=WITHIN, request="by hand").repeated
     assert house.spent() == before + cost
@@ -156,7 +156,7 @@ def over_standard_input(house: OpenHouse, folder: Path) -> Door:
 
     @contextlib.asynccontextmanager
     async def agent() -> AsyncIterator[Client]:
-        words = (str(study), "--price-share", "1", "--limit-share", "1")
+        words = (str(study), "--price-share", "1", "--budget-share", "1")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("HELD_ENGINE", str(folder))
             async with agent_beside(folder / "errors.txt", *words, program=[HELD]) as made:
@@ -231,7 +231,7 @@ async def cancel(agent: Client, ask: Callable[..., Any], door: Door, cost: int) 
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert not (await agent.call_tool("statement", {"name": "people"})).is_error
+        assert not (await agent.call_tool("budget", {"name": "people"})).is_error
         held.go()
     assert not (await ask(text, within=WITHIN)).is_error
     assert door.spent() == before + cost

@@ -45,7 +45,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def spent(house: Served, headers: dict[str, str]) -> str:
-    return str(house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"])
+    return str(house.client.get("/v1/studies/people/budget", headers=headers).json()["spent"]["amount"])
 
 
 def asked_three_times(house: Served, headers: dict[str, str]) -> dict[str, Any]:

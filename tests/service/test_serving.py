@@ -100,10 +100,10 @@ def test_metrics_count_routes_and_statuses(tmp_path: Path) -> None:
     with TestClient(app) as client:
         client.get("/healthz")
         client.get("/secret-path-77")
-        client.get("/v1/studies/secret-77/statement")
+        client.get("/v1/studies/secret-77/budget")
     shown = generate_latest(app.state.metrics.registry).decode()
     assert 'adyton_requests_total{method="GET",route="/healthz",status="200"} 1.0' in shown
-    assert 'route="/v1/studies/{study}/statement",status="401"' in shown
+    assert 'route="/v1/studies/{study}/budget",status="401"' in shown
     assert "secret" not in shown
 
 
@@ -145,11 +145,11 @@ def test_spans_hold_routes_and_statuses_alone(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: spans)
     with served([write_study(tmp_path)]) as house:
         ana = house.made("ana")
-        house.client.get("/v1/studies/secret77/statement", headers=ana)
+        house.client.get("/v1/studies/secret77/budget", headers=ana)
         house.ask(ana, "SELECT secret77 FROM people", within=50)
         assert house.ask(ana, within=50).status_code == 200
         monkeypatch.setattr(house.house, "visitor", lambda token: {}["secret77"])
-        assert house.client.get("/v1/studies/people/statement", headers=ana).status_code == 500
+        assert house.client.get("/v1/studies/people/budget", headers=ana).status_code == 500
     assert sum("'POST /v1/studies/{study}/ask'" in one for one in spans.told) == 2
     assert not [one for one in spans.told if "secret77" in one]
 
@@ -275,7 +275,7 @@ class Names(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["ana", "ben"]), share=st.sampled_from([None, "0.02", "0.5"]))
     def make(self, name: str, share: str | None) -> None:
         own = f"{name} {self.turn}"
-        self.tokens[name] = (self.house.made(own, limit_share=share), 1.0 if share is None else float(share))
+        self.tokens[name] = (self.house.made(own, budget_share=share), 1.0 if share is None else float(share))
 
     @rule(name=st.sampled_from(["ana", "ben"]))
     def revoke(self, name: str) -> None:

@@ -100,7 +100,7 @@ def test_a_revoked_token_is_revoked_in_all_processes(tokens: Tokens) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"limit_share": Fraction(0)}, "limit-share"), ({"limit_share": Fraction(2)}, "limit-share"),
+        ({"budget_share": Fraction(0)}, "budget-share"), ({"budget_share": Fraction(2)}, "budget-share"),
         ({"price_share": Fraction(-1)}, "price-share"), ({"rate": 0}, "rate"), ({"name": ""}, "name"),
         ({"name": "a\nb"}, "name"), ({"role": Role.AGENT}, "an agent has"),
     ],
@@ -148,7 +148,7 @@ def test_the_command_line_makes_lists_and_revokes(tmp_path: Path) -> None:
                 "analyst",
                 "--name",
                 "ana",
-                "--limit-share",
+                "--budget-share",
                 "0.25",
                 "--expires",
                 "90d",
@@ -156,9 +156,9 @@ def test_the_command_line_makes_lists_and_revokes(tmp_path: Path) -> None:
             ],
         ).output
     )
-    assert made["limit_share"] == 0.25
+    assert made["budget_share"] == 0.25
     assert made["expires_at"] - made["made_at"] == 90 * 86400
-    bot = ["--role", "agent", "--name", "bot", "--limit-share", "0.1", "--price-share", "0.01"]
+    bot = ["--role", "agent", "--name", "bot", "--budget-share", "0.1", "--price-share", "0.01"]
     run(app, ["token", "create", study, *bot, "--rate", "60", "--expires", "7d"])
     listed = run(app, ["token", "list", study], env={"COLUMNS": "80"})
     assert "25 %" in listed.output

@@ -94,7 +94,7 @@ def test_what_tools_learn_of_columns(connection: psycopg.Connection[Any]) -> Non
     assert privileges == {
         ("adyton", "columns"),
         ("adyton", "receipts"),
-        ("adyton", "statement"),
+        ("adyton", "budget"),
         ("public", "people"),
     }
     attributes = connection.execute(DBEAVER["PostgreSchema, TableCache, columns"].encode()).fetchall()
@@ -110,7 +110,7 @@ def test_a_recorded_statement_that_is_not_answered_is_refused_with_a_word(
 
 def test_what_tools_learn_of_tables(connection: psycopg.Connection[Any]) -> None:
     """Mutants: rows of a table are counted; views are tables; a table is in no schema."""
-    views = [("adyton", name, "VIEW") for name in ("columns", "receipts", "statement")]
+    views = [("adyton", name, "VIEW") for name in ("budget", "columns", "receipts")]
     listed = connection.execute(METABASE["get-tables-sql"].encode()).fetchall()
     assert [row[:3] for row in listed] == [("public", "people", "TABLE"), *views]
     assert {row[4] for row in listed} == {None}
@@ -290,7 +290,7 @@ def test_a_statement_about_both_is_a_query(served: ServedStudy) -> None:
         "SELECT COUNT(*) FROM pg_mine": False,
         "SELECT COUNT(*) FROM pg_class": True,
         "SELECT COUNT(*) FROM public.pg_class": False,
-        "SELECT * FROM adyton.statement": True,
+        "SELECT * FROM adyton.budget": True,
         "SELECT COUNT(*) FROM people WHERE region = 'pg_x adyton'": False,
         "WITH x AS (SELECT 1 FROM pg_class) SELECT * FROM x": True,
         "WITH pg_x AS (SELECT income FROM people) SELECT COUNT(*) FROM pg_x": False,

@@ -42,7 +42,7 @@ def token(house: Wired) -> str:
 
 def spent(house: Wired, token: str) -> str:
     headers = {"Authorization": f"Bearer {token}"}
-    told = house.client.get("/v1/studies/people/statement", headers=headers).json()
+    told = house.client.get("/v1/studies/people/budget", headers=headers).json()
     return str(told["spent"]["amount"])
 
 
@@ -250,7 +250,7 @@ def test_sqlalchemy_reflects_and_pandas_reads(house: Wired, token: str) -> None:
         looked = sa.inspect(engine)
         assert looked.get_schema_names() == ["adyton", "information_schema", "public"]
         assert looked.get_table_names() == ["people"]
-        assert sorted(looked.get_view_names("adyton")) == ["columns", "receipts", "statement"]
+        assert sorted(looked.get_view_names("adyton")) == ["budget", "columns", "receipts"]
         columns = looked.get_columns("people")
         assert [(c["name"], str(c["type"]), c["nullable"]) for c in columns] == [
             ("income", "DOUBLE PRECISION", True),

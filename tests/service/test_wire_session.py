@@ -206,7 +206,7 @@ def test_every_type_in_text_and_binary(house: Wired) -> None:
 
 def test_explain_is_the_preview_and_free(house: Wired, token: str) -> None:
     with house.connect(token, within="50") as connection:
-        before = connection.execute("SELECT spent FROM adyton.statement WHERE whose = 'all'").fetchone()
+        before = connection.execute("SELECT spent FROM adyton.budget WHERE whose = 'all'").fetchone()
         lines = [
             line
             for (line,) in connection.execute(
@@ -220,14 +220,12 @@ def test_explain_is_the_preview_and_free(house: Wired, token: str) -> None:
         assert json.loads(told)["affordable"]
         assert code(connection, "EXPLAIN ANALYZE SELECT COUNT(*) FROM people") == "0A000"
         assert code(connection, "EXPLAIN SELECT income FROM people") == "0A000"
-        assert (
-            connection.execute("SELECT spent FROM adyton.statement WHERE whose = 'all'").fetchone() == before
-        )
+        assert connection.execute("SELECT spent FROM adyton.budget WHERE whose = 'all'").fetchone() == before
 
 
 def test_free_tables_say_what_http_says(house: Wired) -> None:
     """Mutant: receipts of others are listed."""
-    ana, ben = house.token("ana", limit_share="0.5"), house.token("ben")
+    ana, ben = house.token("ana", budget_share="0.5"), house.token("ben")
     with house.connect(ben, within="95") as connection:
         connection.execute("SELECT COUNT(*) FROM people WHERE income > 55")
     with house.connect(ana, within="95") as connection:
@@ -238,10 +236,10 @@ def test_free_tables_say_what_http_says(house: Wired) -> None:
         assert "income > 55" not in str(connection.execute("SELECT * FROM adyton.receipts").fetchall())
         assert any("income > 66" in one for one in queries)
         own = connection.execute(
-            "SELECT spent, left FROM adyton.statement WHERE whose = %s", ("ana",)
+            "SELECT spent, left FROM adyton.budget WHERE whose = %s", ("ana",)
         ).fetchone()
         told = house.client.get(
-            "/v1/studies/people/statement", headers={"Authorization": f"Bearer {ana}"}
+            "/v1/studies/people/budget", headers={"Authorization": f"Bearer {ana}"}
         ).json()
         assert own == (told["own"]["spent"], told["own"]["left"])
         columns = connection.execute(
@@ -292,7 +290,7 @@ def test_a_share_again_is_the_stored_answer_on_every_surface_and_for_everybody(
 ) -> None:
     """Mutant: a share is of what is left now, whatever it was of when the same was charged."""
     text = "SELECT region, COUNT(*) AS n FROM people WHERE income > 4321 GROUP BY region"
-    ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", limit_share="0.5")))
+    ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", budget_share="0.5")))
     first = house.ask(ana, text, share="0.01").json()
     house.ask(ana, text.replace("4321", "4322"), share="0.01")
     for who in (ana, ben):
@@ -368,7 +366,7 @@ STATEMENTS = {
     "SELECT 1": Action.LOOK,
     "SELECT table_name FROM information_schema.tables": Action.LOOK,
     "SELECT * FROM adyton.columns": Action.LOOK,
-    "SELECT * FROM adyton.statement": Action.STATEMENT,
+    "SELECT * FROM adyton.budget": Action.BUDGET,
     "SELECT * FROM adyton.receipts": Action.OWN_RECEIPTS,
     "EXPLAIN SELECT COUNT(*) FROM people": Action.PREVIEW,
     "SELECT COUNT(*) FROM people": Action.ASK,
@@ -720,6 +718,6 @@ def test_answers_leave_on_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             waited.clear()
             connection.execute(COUNT)
             connection.execute(f"EXPLAIN {COUNT}")
-            connection.execute("SELECT * FROM adyton.statement")
+            connection.execute("SELECT * FROM adyton.budget")
     assert fresh > 0
     assert max(waited, default=0) == 0

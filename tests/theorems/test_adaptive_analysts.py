@@ -1,7 +1,7 @@
 """Real adaptive analysts: the simultaneous interval holds, the naive one does not.
 
-Every test is seeded.  With the true failure rate at its promised limit, more failures than ``allowed`` are seen
-with probability below 0.001, so a rate above the promise is refuted at 99.9 %.
+Every test is seeded.  With the true failure rate at its guaranteed limit, more failures than ``allowed`` are seen
+with probability below 0.001, so a rate above the guarantee is refuted at 99.9 %.
 """
 
 from __future__ import annotations

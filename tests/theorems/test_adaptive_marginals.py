@@ -242,10 +242,10 @@ def plan_of(
     person, size = ("person", 50) if rows > 1 else (None, 200)
     table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
     unit = PrivacyUnit(adjacency, person, rows)
-    limit = Guarantee(Fraction(4), Fraction(0 if accounting == "pure" else Fraction(1, 10**9)))
+    budget = Guarantee(Fraction(4), Fraction(0 if accounting == "pure" else Fraction(1, 10**9)))
     cap = Fraction(1, 20) if accounting == "pure" else None
     validity = Validity(confidence=Fraction(95, 100), stability=cap)
-    study = Study(table, unit, limit, accounting, validity=validity)
+    study = Study(table, unit, budget, accounting, validity=validity)
     return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
 
 

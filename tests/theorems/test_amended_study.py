@@ -53,7 +53,7 @@ def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None
     with open_kept(new) as curator:
         (first,) = curator.receipts()
         assert first == amended.first
-        assert curator.statement().more is None, "it is no query that could be asked again"
+        assert curator.budget().more is None, "it is no query that could be asked again"
         assert (first.spent, first.spent_radius) == (last.spent, last.spent_radius)
         assert curator._ledger.header.limit == limit
         number = 0
@@ -77,7 +77,7 @@ def test_theorem_AMENDED_STUDY_numbers_go_on_so_no_share_is_used_twice(tmp_path:
     again = write_study(tmp_path, name="again", high=90)
     assert amend(*read(new, again)).first.number == 7  # a second amendment carries the first
     with open_kept(again) as curator:
-        assert curator.statement().queries == 7
+        assert curator.budget().queries == 7
 
 
 def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:

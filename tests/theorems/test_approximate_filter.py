@@ -91,7 +91,7 @@ MENUS: list[Menu] = [
 @pytest.mark.parametrize(
     ("epsilon", "delta", "aside"), [("2", "0.1", "0.04"), ("1.5", "0.3", "0.05"), ("1", "0.5", "0.1")]
 )
-def test_theorem_APPROXIMATE_FILTER_no_adaptive_analyst_beats_the_promise(
+def test_theorem_APPROXIMATE_FILTER_no_adaptive_analyst_beats_the_guarantee(
     menu: Menu, epsilon: str, delta: str, aside: str
 ) -> None:
     assert worst_delta(filter_of(epsilon, delta, aside), menu, float(epsilon)) <= float(Fraction(delta))

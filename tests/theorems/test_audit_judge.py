@@ -1,4 +1,4 @@
-"""The auditor's own promises: its bounds, how often it cries wolf, and what it is able to find."""
+"""The auditor's own guarantees: its bounds, how often it cries wolf, and what it is able to find."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def models_of(labels: np.ndarray) -> dict[str, np.ndarray]:
 def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarray) -> None:
     models = models_of(labels)
     with Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.1", bits=Seeded(1)) as holdout:
-        left = holdout.statement().scores_left
+        left = holdout.budget().scores_left
         assert left is not None
         chosen = holdout.best_of(models)
         assert (chosen.winner, chosen.candidates, chosen.cost, chosen.scores_left) == ("0.9", 4, 1, left - 1)
@@ -129,7 +129,7 @@ def test_theorem_CHOICE_AS_SCORES_a_crash_uses_what_is_paid_for(
     tmp_path: Path, labels: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.1") as holdout:
-        left = holdout.statement().scores_left
+        left = holdout.budget().scores_left
         kept, calls = SqliteLedger.remember, []
 
         def crash(self: SqliteLedger, *words: object) -> str:
@@ -142,9 +142,9 @@ def test_theorem_CHOICE_AS_SCORES_a_crash_uses_what_is_paid_for(
             patch.setattr(SqliteLedger, "remember", crash)
             with pytest.raises(KeyboardInterrupt):
                 holdout.best_of(models_of(labels), scores=3)
-        assert holdout.statement().scores_left == left - 3
+        assert holdout.budget().scores_left == left - 3
         assert holdout.best_of(models_of(labels), scores=3).winner == "0.9"
-        assert holdout.statement().scores_left == left - 3
+        assert holdout.budget().scores_left == left - 3
 
 
 def test_theorem_CHOICE_AS_SCORES_of_a_loss_the_least(tmp_path: Path) -> None:
@@ -183,11 +183,11 @@ def test_models_that_predict_are_asked_by_the_features(tmp_path: Path, labels: n
         for cost in (0, -1, 1001):
             with pytest.raises(InvalidRequest):
                 holdout.best_of(models_of(labels), scores=cost)
-        left = holdout.statement().scores_left
+        left = holdout.budget().scores_left
         assert left is not None
         with pytest.raises(ScoresRefused, match=f"costs 1,000 scores, and {left} are left"):
             holdout.best_of(models_of(labels), scores=1000)
-        assert holdout.statement().scores_left == left  # mutant: charged one by one until nothing is left
+        assert holdout.budget().scores_left == left  # mutant: charged one by one until nothing is left
         assert holdout.best_of(models_of(labels), scores=left).scores_left == 0
         assert holdout.best_of(models_of(labels), scores=left).repeated
         with pytest.raises(ScoresRefused, match="used up"):

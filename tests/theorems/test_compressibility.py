@@ -129,7 +129,7 @@ def test_theorem_TRANSCRIPT_COMPRESSION_best_grid() -> None:
 
 
 def test_theorem_TRANSCRIPT_COMPRESSION_voting_analyst_with_rounded_answers() -> None:
-    """At the promised 5 % more than 23 of 200 runs fail with probability below 1e-4."""
+    """At the guaranteed 5 % more than 23 of 200 runs fail with probability below 1e-4."""
     rows, queries, random, wrong = 2000, 12, np.random.default_rng(4), 0
     plan = rounding_width(rows, queries, "0.05")
     assert plan.tolerance < 0.25

@@ -117,9 +117,9 @@ def test_theorem_DP_IMPLIES_KL_is_attained_by_randomized_response(epsilon: Fract
 @pytest.mark.parametrize("kernel", KERNELS[:10])
 @pytest.mark.parametrize("epsilon", ["1e-3", "0.5", "3"])
 def test_theorem_TV_IS_DELTA_for_every_epsilon(kernel: Kernel, epsilon: str) -> None:
-    promised = guarantee_of_total_variation(distance(kernel), epsilon)
-    assert delta_at(kernel, Fraction(1)) <= promised.delta
-    assert delta_at(kernel, Fraction(math.exp(float(epsilon)) * (1 - 1e-14))) <= promised.delta
+    guaranteed = guarantee_of_total_variation(distance(kernel), epsilon)
+    assert delta_at(kernel, Fraction(1)) <= guaranteed.delta
+    assert delta_at(kernel, Fraction(math.exp(float(epsilon)) * (1 - 1e-14))) <= guaranteed.delta
 
 
 @pytest.mark.literature

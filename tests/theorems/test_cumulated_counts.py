@@ -113,8 +113,8 @@ def distribution(noise: Mechanism) -> Distribution:
 
 def context(validity: Validity | None = None) -> PopulationContext:
     pure = validity is not None and validity.stability is not None
-    limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(TABLE, PrivacyUnit("replace-one"), limit, "pure" if pure else "gdp", validity=validity)
+    budget = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
+    study = Study(TABLE, PrivacyUnit("replace-one"), budget, "pure" if pure else "gdp", validity=validity)
     return standing_of(study, 1000, values=2 * BINS)
 
 

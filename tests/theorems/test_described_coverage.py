@@ -46,9 +46,9 @@ def study(
     pure = accounting == "pure"
     stability: dict[str, Any] = {"stability": Fraction(1, 100), "beyond_plan": "answer"} if pure else {}
     validity = Validity(CONFIDENCE, dictionary="schema", registered=registered, **stability)
-    limit = adyton.Guarantee(500, 0 if pure else Fraction(1, 10**9))
+    budget = adyton.Guarantee(500, 0 if pure else Fraction(1, 10**9))
     unit = adyton.PrivacyUnit("replace-one")
-    return Study(Table("t", columns, rows), unit, limit, accounting, validity=validity)
+    return Study(Table("t", columns, rows), unit, budget, accounting, validity=validity)
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ from adyton.validity.described import (
 )
 from how_often import often
 
-LIMIT = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
+BUDGET = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
 REPLACE = adyton.PrivacyUnit("replace-one")
 
 
@@ -165,7 +165,7 @@ def test_theorem_DESCRIBED_QUERIES_who_sees_the_rows_finds_no_query_that_misses(
     alarm.  Intervals of one query fixed in advance miss more often.  Mutant: nats that are not counted at all.
     """
     table = Table("t", COLUMNS, rows=ROWS)
-    study = adyton.Study(table, REPLACE, LIMIT, validity=Validity(Fraction(1, 2), dictionary="schema"))
+    study = adyton.Study(table, REPLACE, BUDGET, validity=Validity(Fraction(1, 2), dictionary="schema"))
     asked = [(i, sign, k) for i in range(12) for sign in SIGNS for k in range(10)]
     words = {one: f"SELECT COUNT(*) AS x FROM t WHERE a{one[0]} {one[1]} {one[2]}" for one in asked}
     few = [one for one in asked if _nats(study, words[one]) <= LONGEST]
@@ -225,7 +225,7 @@ def _asked(cities: tuple[str, ...], dictionary: str, frame: pd.DataFrame, sql: s
     """Whether the interval of a mean holds 0, and how many nats it has."""
     table = Table("t", (CategoryColumn("city", cities), IntegerColumn("y", -10, 10)), rows=len(frame))
     validity = Validity(Fraction(95, 100), dictionary=dictionary)
-    answer = adyton.open(adyton.Study(table, REPLACE, LIMIT, validity=validity), data=frame).ask(
+    answer = adyton.open(adyton.Study(table, REPLACE, BUDGET, validity=validity), data=frame).ask(
         sql, epsilon=50
     )
     (nats,) = answer.certificate.nats.values()
@@ -340,7 +340,7 @@ VALUES = {
                 Fraction(95, 100), Fraction(1, 100), beyond_plan="answer", dictionary="schema"
             ),
             "accounting": "pure",
-            "limit": adyton.Guarantee(epsilon=4, delta=0),
+            "budget": adyton.Guarantee(epsilon=4, delta=0),
         },
         {"unit": adyton.PrivacyUnit("add-remove")},
         {"validity": Validity(Fraction(95, 100), dictionary="universal")},

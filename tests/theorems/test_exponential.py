@@ -1,4 +1,4 @@
-"""The exponential mechanism: its law, its promise on all small tables, its range and its error."""
+"""The exponential mechanism: its law, its guarantee on all small tables, its range and its error."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_theorem_EXPONENTIAL_MECHANISM_the_price_that_sells_best() -> None:
 
 def test_theorem_DECLARED_RANGE_candidates_taken_from_the_data_give_a_row_away() -> None:
     """Prices that are the offers themselves: without Bob a price of 4 cannot be released, with him it can, so
-    no epsilon holds.  Declared prices keep the promise on the same tables.
+    no epsilon holds.  Declared prices keep the guarantee on the same tables.
     """
     with_bob, without = [300, 400], [300]
     assert 400 in with_bob
@@ -265,7 +265,7 @@ def test_law_scores_are_whole_numbers_one_for_each_candidate(scores: list[int]) 
         ExponentialMechanism(("a", "b"), ONE, GENERAL).release(scores, Script())
 
 
-def test_law_declarations_that_promise_nothing_are_refused() -> None:
+def test_law_declarations_that_guarantee_nothing_are_refused() -> None:
     for candidates, epsilon, bound in (
         ((), ONE, ONE),
         (("a",), Fraction(0), ONE),

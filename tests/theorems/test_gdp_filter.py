@@ -2,7 +2,7 @@
 
 For two neighboring tables the analyst sees Y_1, Y_2, ... with Y_i = N(0, 1) or N(mu_i, 1).  Two and three
 steps are integrated to 1e-9, relatively, in both directions: Gauss-Legendre on cells whose edges are the only
-places where a strategy jumps.  A strategy that beats the promised delta would be seen.
+places where a strategy jumps.  A strategy that beats the guaranteed delta would be seen.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ def test_theorem_GDP_FILTER_spending_everything_is_one_gaussian_however_it_is_di
 def test_theorem_GDP_FILTER_the_test_would_see_a_wrong_filter(sign: int) -> None:
     """Refutation of two filters that are wrong, by the same integral that fails to refute the right one."""
     mu, epsilon, first = 1.0, 2.0, 0.6
-    promised = delta_up(mu, epsilon)
+    guaranteed = delta_up(mu, epsilon)
 
     def found(left: float) -> float:
         return two_steps(epsilon, first, left, lambda y: np.where(sign * (y - 0.25) > 0, 1.0, 0.5), sign)
 
-    assert found(mu**2 - first**2) <= promised
-    assert found(1.2 * mu**2 - first**2) > promised * 1.05  # allows a fifth too much
-    assert found(mu**2) > promised * 1.05  # forgets to count the candidate: the second may cost mu**2 again
+    assert found(mu**2 - first**2) <= guaranteed
+    assert found(1.2 * mu**2 - first**2) > guaranteed * 1.05  # allows a fifth too much
+    assert found(mu**2) > guaranteed * 1.05  # forgets to count the candidate: the second may cost mu**2 again
 
 
 @pytest.mark.literature
@@ -158,16 +158,16 @@ def test_theorem_GDP_FILTER_thousand_gaussians() -> None:
 
 def test_theorem_GDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
     """10,000 analysts whose next price depends on the last answer; integers above, exact rationals below."""
-    random, limit = Random(17), GDP.allowed(Guarantee(Fraction(1), MILLIONTH))
+    random, budget = Random(17), GDP.allowed(Guarantee(Fraction(1), MILLIONTH))
     for _ in range(10_000):
         spent, true, answer = 0, Fraction(0), 0.0
         for _ in range(6):
             price = Fraction(random.randrange(1, 10**9), random.choice([10**10, 7 * 10**10, 10**11]))
             price = price * 3 if answer > 0 else price
             amount = GDP.amount(GaussianCost(price))
-            if spent + amount <= limit:
+            if spent + amount <= budget:
                 spent, true, answer = spent + amount, true + price, random.gauss(0, 1)
-        assert true * UNITS_PER_ONE <= spent <= limit
+        assert true * UNITS_PER_ONE <= spent <= budget
 
 
 def test_theorem_GDP_FILTER_refuses_what_it_cannot_price() -> None:

@@ -83,7 +83,7 @@ def test_theorem_MAX_INFORMATION_GENERALIZES_from_5_958_on() -> None:
 
 @pytest.mark.parametrize("rows", [20, 100])
 def test_theorem_MAX_INFORMATION_GENERALIZES_randomized_response(rows: int) -> None:
-    """f is the share of agreements with the transcript: for true rows it strays less than promised."""
+    """f is the share of agreements with the transcript: for true rows it strays less than guaranteed."""
     for tolerance in (0.2, 0.3, 0.4):
         at_least = math.ceil(rows * (0.5 + tolerance) - 1e-9)
         for take in (first_take, second_take):

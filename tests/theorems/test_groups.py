@@ -60,7 +60,7 @@ def test_theorem_GROUP_PRIVACY_is_the_sum_of_powers() -> None:
     assert found.epsilon == 2
     assert float(found.delta) == pytest.approx(1e-6 * sum(math.exp(i / 2) for i in range(4)), rel=1e-13)
     assert group_guarantee(Guarantee(Fraction(1, 2), ZERO), 10**6) == Guarantee(Fraction(5 * 10**5), ZERO)
-    with pytest.raises(InvalidRequest, match="promises nothing"):
+    with pytest.raises(InvalidRequest, match="says nothing"):
         group_guarantee(Guarantee(Fraction(1), Fraction(1, 10**6)), 30)
 
 
@@ -70,7 +70,7 @@ def renyi(p: Law, q: Law, alpha: float) -> float:
 
 @pytest.mark.parametrize("digits", [1, 10, 30, 50, 60, 70, 100, 400])
 def test_theorem_GROUP_PRIVACY_never_forgets_delta_however_small_epsilon_is(digits: int) -> None:
-    """e**epsilon - 1 is lost among 200 bits from some digits on: then it is refused, never promised."""
+    """e**epsilon - 1 is lost among 200 bits from some digits on: then it is refused, never guaranteed."""
     one = Guarantee(Fraction(1, 10**digits), Fraction(1, 10**9))
     try:
         three = group_guarantee(one, 3)

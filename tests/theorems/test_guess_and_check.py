@@ -86,7 +86,7 @@ def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() ->
 
 
 def test_theorem_GUESS_AND_CHECK_goes_on_after_thousands_of_wrong_guesses() -> None:
-    """Until the items promise no more, and not until a number of more than 4,300 decimals has to be kept."""
+    """Until the items guarantee no more, and not until a number of more than 4,300 decimals has to be kept."""
     made = machine(10**6)
     state, none_right = made.start(BITS), np.zeros(1, dtype=np.uint16)
     while made.refusal(state) is None:

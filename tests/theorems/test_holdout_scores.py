@@ -125,7 +125,7 @@ def test_theorem_HOLDOUT_SCORES_a_plan_with_too_many_scores_is_refused() -> None
 
 
 @pytest.mark.parametrize("items", [700, 30_000])
-def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_promised(items: int) -> None:
+def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_guaranteed(items: int) -> None:
     """Without an expectation the tolerance holds for every score, whatever it is."""
     for wish in ({}, {"noise": "decreasing"}, {"anytime": True}):
         plan = planned(items, "0.13", **wish)
@@ -306,7 +306,7 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
             method=method,
             bits=Seeded(run),
         ) as holdout:
-            k = holdout.statement().scores_left
+            k = holdout.budget().scores_left
             right = rng.random((k - 1, n)) < share
             scores = [holdout.score(one.astype(int)) for one in right]
             weights = np.array([score.value for score in scores]) - share

@@ -42,14 +42,14 @@ WARD = CategoryColumn("ward", ("a", "b"))
 PEOPLE = Table("people", (WARD, IntegerColumn("x", 0, 3)), person="pid")
 VISITS = Table("visits", (IntegerColumn("y", 0, 3),), person="pid")
 BOTH = joined((PEOPLE, VISITS))
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 Rows = list[tuple[Any, ...]]
 ONE = (Fraction(1),)
 
 
 def study(r: int, s: int) -> Study:
     unit = PrivacyUnit("add-remove", "pid", r)
-    return Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, s),))
+    return Study(PEOPLE, unit, BUDGET, further=(PrivateTable(VISITS, s),))
 
 
 def opened(people: Rows, visits: Rows, r: int, s: int) -> DuckDBEngine:
@@ -121,13 +121,13 @@ def test_theorem_JOINED_ROWS_replace_and_rows_are_refused() -> None:
     further = (PrivateTable(VISITS, 2),)
     people = Table("people", PEOPLE.columns, 10, "pid")
     with pytest.raises(InvalidRequest, match=r"several private tables write privacy\.adjacency"):
-        Study(people, PrivacyUnit("replace-one", "pid"), LIMIT, further=further)
+        Study(people, PrivacyUnit("replace-one", "pid"), BUDGET, further=further)
     with pytest.raises(InvalidRequest, match="joined on the person"):
-        Study(Table("people", PEOPLE.columns), PrivacyUnit("add-remove"), LIMIT, further=further)
+        Study(Table("people", PEOPLE.columns), PrivacyUnit("add-remove"), BUDGET, further=further)
     unit = PrivacyUnit("add-remove", "pid")
     for person in (None, "other"):
         with pytest.raises(InvalidRequest, match="needs person = 'pid', as the unit"):
-            Study(Table("people", PEOPLE.columns, person=person), unit, LIMIT, further=further)
+            Study(Table("people", PEOPLE.columns, person=person), unit, BUDGET, further=further)
 
 
 def test_theorem_JOINED_ROWS_a_public_table_never_makes_two_rows_of_one() -> None:
@@ -192,7 +192,7 @@ def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables
 def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that_it_belongs_to() -> None:
     big = BooleanColumn("big")
     unit = PrivacyUnit("add-remove", "pid", 1)
-    asked = Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, 5),))
+    asked = Study(PEOPLE, unit, BUDGET, further=(PrivateTable(VISITS, 5),))
     (reading,) = readings_of(Query(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
     assert reading.sensitivity.touched == 1
 

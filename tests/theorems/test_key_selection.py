@@ -58,14 +58,14 @@ def tail(noise: GaussianNoise | GeometricNoise, m: int) -> mpmath.mpf:
     exponent=st.floats(0.5, 240),
     touched=st.integers(1, 50),
 )
-def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_promise(
+def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_guarantee(
     kind: type[GaussianNoise] | type[GeometricNoise], scale: float, exponent: float, touched: int
 ) -> None:
     """By exact tails: never too low, and not a step above the least, but for rounding in the ninth digit."""
-    noise, promised = kind((Fraction(scale),)), Fraction(10.0**-exponent)
-    threshold = KeySelection(noise, touched, promised).threshold
+    noise, guaranteed = kind((Fraction(scale),)), Fraction(10.0**-exponent)
+    threshold = KeySelection(noise, touched, guaranteed).threshold
     with mpmath.workdps(40):
-        allowed = mpmath.mpf(promised.numerator) / promised.denominator
+        allowed = mpmath.mpf(guaranteed.numerator) / guaranteed.denominator
         assert tail(noise, threshold - 1) * touched <= allowed
         lower = threshold - 2 - math.ceil(1e-7 * (threshold + scale))
         assert lower < 1 or tail(noise, lower) * touched > allowed
@@ -263,13 +263,13 @@ def test_theorem_KEY_SELECTION_what_nobody_counts_is_never_shown() -> None:
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "7.3", "500"])
 def test_theorem_KEY_SELECTION_all_failures_together_stay_within_discovery_delta(epsilon: str) -> None:
     """Whatever epsilon is: the threshold does not grow with it."""
-    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
-    study = Study(TABLE, PrivacyUnit("replace-one"), limit, discovery_delta=Fraction(1, 10**4))
+    budget = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
+    study = Study(TABLE, PrivacyUnit("replace-one"), budget, discovery_delta=Fraction(1, 10**4))
     failure = discovery_failure(study)
     made = finding(1, failure, Planted(), Silent())
     shares = sum((made.selection(j).probability for j in range(1, 500)), Fraction(0))
     assert failure / 2 < shares <= failure * (1 - made_share() / 500)  # the others, 1 / j**2, sum to 1 / 500
-    assert failure + study.noise_delta == limit.delta
+    assert failure + study.noise_delta == budget.delta
 
 
 def persons(adjacency: Adjacency, rows: int) -> PrivacyUnit:
@@ -313,8 +313,8 @@ def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> No
 
 
 def test_a_threshold_that_cannot_be_worked_out_is_refused_free_of_charge() -> None:
-    limit = Guarantee(Fraction(5), Fraction(1, 10**3))
-    study = Study(TABLE, PrivacyUnit("replace-one"), limit, discovery_delta=Fraction(1, 10**260))
+    budget = Guarantee(Fraction(5), Fraction(1, 10**3))
+    study = Study(TABLE, PrivacyUnit("replace-one"), budget, discovery_delta=Fraction(1, 10**260))
     frame = pd.DataFrame({"city": ["x"] * 20, "age": [1] * 20})
     with adyton.open(study, data=frame) as asker:
         assert isinstance(asker, Curator)

@@ -1,4 +1,4 @@
-"""The Ladder: transcripts counted one by one, its rounding, and its promise under attack."""
+"""The Ladder: transcripts counted one by one, its rounding, and its guarantee under attack."""
 
 from __future__ import annotations
 

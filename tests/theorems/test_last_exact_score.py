@@ -176,7 +176,7 @@ def test_theorem_LAST_EXACT_SCORE_with_weights_takes_the_better_of_two() -> None
 def test_theorem_LAST_EXACT_SCORE_holds_after_an_attack() -> None:
     """Scores of random models say which of them agree with the labels; their vote is the last query.
 
-    True accuracy is 1/2 whatever the vote.  Promised for all intervals at once: 95 %.  False alarm below 1e-9.
+    True accuracy is 1/2 whatever the vote.  Guaranteed for all intervals at once: 95 %.  False alarm below 1e-9.
     At the level of a query that nothing led to, the last interval would mostly miss.
     """
     rng, n, runs = np.random.default_rng(4), 1000, often(60, 2000)
@@ -227,8 +227,8 @@ def test_theorem_LAST_EXACT_SCORE_afterwards_nothing_is_scored(holdout: Holdout,
         assert again.score(ones).scores_left == 0
         repeated = again.close_with(mostly)
         assert (repeated.value, repeated.repeated) == (last_one.value, True)
-        assert (again.statement().scores_left, again.statement().closed) == (0, True)
-        assert str(again.statement()) == "closed with a last, exact score"
+        assert (again.budget().scores_left, again.budget().closed) == (0, True)
+        assert str(again.budget()) == "closed with a last, exact score"
         assert again.verify().receipts == 2
         receipts = again._Holdout__ledger.receipts()  # type: ignore[attr-defined]
         assert [receipt.order.unproved for receipt in receipts] == [False, True]  # no privacy theorem
@@ -272,7 +272,7 @@ def test_theorem_LAST_EXACT_SCORE_a_score_in_between_is_counted(
 
     monkeypatch.setattr(bought, "closed_by", slowly)
     closing = holdout.close_with(np.zeros(3000, int))
-    assert (closing.number, holdout.verify().receipts, holdout.statement().scores_left) == (2, 2, 0)
+    assert (closing.number, holdout.verify().receipts, holdout.budget().scores_left) == (2, 2, 0)
 
 
 def _close(path: str, value: int) -> str:

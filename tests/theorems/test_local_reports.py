@@ -1,7 +1,7 @@
 """Reports of the local model, all of them: every pair of lists of answers, every list of reports, exactly.
 
 What a calibrated mechanism does is told by the words at which its coin turns over.  Then the least delta is a
-sum of fractions: it would refute the epsilon and delta of a survey file, whichever way the limit was divided.
+sum of fractions: it would refute the epsilon and delta of a survey file, whichever way the budget was divided.
 """
 
 from __future__ import annotations
@@ -98,41 +98,41 @@ def laws_of(mechanisms: Sequence[RandomizedResponse]) -> list[list[Law]]:
     return [[law_of(one, value) for value in range(one.categories)] for one in mechanisms]
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=str)
+@pytest.mark.parametrize("budget", LIMITS, ids=str)
 @pytest.mark.parametrize("categories", [2, 3, 5])
 def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_of_all_pairs_of_answers(
-    limit: Guarantee, categories: int
+    budget: Guarantee, categories: int
 ) -> None:
     """Mutants: delta times the categories; truth rounded up; a coin that is honest once more."""
-    made = RandomizedResponse.for_guarantee(limit, categories)
-    worst = worst_delta(laws_of([made]), limit.epsilon)
-    assert limit.delta - Fraction(1, 2**55) <= worst <= limit.delta
+    made = RandomizedResponse.for_guarantee(budget, categories)
+    worst = worst_delta(laws_of([made]), budget.epsilon)
+    assert budget.delta - Fraction(1, 2**55) <= worst <= budget.delta
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=str)
+@pytest.mark.parametrize("budget", LIMITS, ids=str)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_theorem_LOCAL_REPORTS_of_all_pairs_of_lists_of_answers(
-    sizes: tuple[int, ...], limit: Guarantee
+    sizes: tuple[int, ...], budget: Guarantee
 ) -> None:
-    """Each way of dividing a limit, and the one that a survey takes.
+    """Each way of dividing a budget, and the one that a survey takes.
 
     Mutants: parts, the optimum or mu**2 of one query fewer; the whole delta for each query.
     """
     queries = queries_of(sizes)
-    ways = [way(queries, limit) for way in WAYS.values()] if limit.delta else []
-    for chosen in (*ways, Survey("s", queries, limit).randomizers):
-        assert worst_delta(laws_of(chosen), limit.epsilon) <= limit.delta
+    ways = [way(queries, budget) for way in WAYS.values()] if budget.delta else []
+    for chosen in (*ways, Survey("s", queries, budget).randomizers):
+        assert worst_delta(laws_of(chosen), budget.epsilon) <= budget.delta
 
 
 def test_theorem_LOCAL_REPORTS_two_people_of_whom_one_differs() -> None:
     """All reports of both, for every pair of tables that differ in all answers of one person."""
-    limit = Guarantee(1, "0.05")
-    laws = laws_of(Survey("s", queries_of((2, 2)), limit).randomizers)
+    budget = Guarantee(1, "0.05")
+    laws = laws_of(Survey("s", queries_of((2, 2)), budget).randomizers)
     lists = list(product(range(2), range(2)))
     for mine, yours, other in product(lists, lists, lists):
         here = [own[v] for own, v in zip([*laws, *laws], (*mine, *other), strict=True)]
         there = [own[v] for own, v in zip([*laws, *laws], (*yours, *other), strict=True)]
-        assert least_delta(here, there, limit.epsilon) <= limit.delta
+        assert least_delta(here, there, budget.epsilon) <= budget.delta
 
 
 # With numbers ------------------------------------------------------------------------------------------------
@@ -149,10 +149,10 @@ def geometric_law(noise: GeometricNoise, value: int) -> Law:
 
 
 @pytest.mark.parametrize(
-    ("way", "limit"), [("parts", Guarantee(1, 0)), ("optimum", Guarantee(2, "0.01"))], ids=str
+    ("way", "budget"), [("parts", Guarantee(1, 0)), ("optimum", Guarantee(2, "0.01"))], ids=str
 )
 def test_theorem_LOCAL_REPORTS_of_categories_and_numbers(
-    monkeypatch: pytest.MonkeyPatch, way: str, limit: Guarantee
+    monkeypatch: pytest.MonkeyPatch, way: str, budget: Guarantee
 ) -> None:
     """Numbers of few steps, with geometric noise: every answer against every other.
 
@@ -160,7 +160,7 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers(
     """
     monkeypatch.setattr(dividing, "MOVED", one_integer(FEW))
     queries = (*queries_of((3,)), NumberQuestion("a", 0, 1), NumberQuestion("b", 0, 1))
-    category, *numbers = WAYS[way](queries, limit)
+    category, *numbers = WAYS[way](queries, budget)
     assert isinstance(category, RandomizedResponse)
     laws = laws_of([category])
     for noise in numbers:
@@ -169,10 +169,10 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers(
     ends = [[own[0], own[-1]] for own in laws]
     for choice in (ends, [laws[0], laws[1]]):
         worst = max(
-            least_delta(here, there, limit.epsilon)
+            least_delta(here, there, budget.epsilon)
             for here, there in product(list(product(*choice)), repeat=2)
         )
-        assert worst <= limit.delta + Fraction(1, 10**30)
+        assert worst <= budget.delta + Fraction(1, 10**30)
 
 
 @pytest.mark.parametrize("sizes", [(2,), (2, 3)], ids=str)
@@ -182,9 +182,9 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers_by_mu(sizes: tuple[int,
 
     Mutant: mu**2 of one query fewer.
     """
-    limit = Guarantee(1, "0.001")
+    budget = Guarantee(1, "0.001")
     queries = (*queries_of(sizes), *(NumberQuestion(f"n{i}", 0, 1) for i in range(numbers)))
-    chosen = _by_mu(queries, limit)
+    chosen = _by_mu(queries, budget)
     laws = laws_of([one for one in chosen if isinstance(one, RandomizedResponse)])
     moved = [MOVED.l2_diameter_squared(one.scales) for one in chosen if isinstance(one, GaussianNoise)]
     assert len(moved) == numbers
@@ -199,4 +199,4 @@ def test_theorem_LOCAL_REPORTS_of_categories_and_numbers_by_mu(sizes: tuple[int,
             place = -mp.log(odds) / mu
             one_side = mp.ncdf(place + mu / 2) - odds * mp.ncdf(place - mu / 2)
             total += mp.mpf(p.numerator) / p.denominator * one_side
-        assert 0 < total <= mp.mpf(limit.delta.numerator) / limit.delta.denominator
+        assert 0 < total <= mp.mpf(budget.delta.numerator) / budget.delta.denominator

@@ -40,9 +40,9 @@ ROWS = 20_000
 def study(
     rows: int = ROWS, *, accounting: str = "gdp", validity: Validity | None = None, **more: Any
 ) -> Study:
-    limit = adyton.Guarantee(epsilon=more.pop("limit", 1), delta=0 if accounting == "pure" else 1e-9)
+    budget = adyton.Guarantee(epsilon=more.pop("epsilon", 1), delta=0 if accounting == "pure" else 1e-9)
     unit = more.pop("unit", adyton.PrivacyUnit("replace-one"))
-    return Study(Table("t", COLUMNS, rows), unit, limit, accounting, validity=validity, **more)
+    return Study(Table("t", COLUMNS, rows), unit, budget, accounting, validity=validity, **more)
 
 
 VALID = Validity(Fraction(95, 100), dictionary="schema")
@@ -252,7 +252,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_settles_by_its_own_squares(adjacency: st
     A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.
     Mutants: a mean that does not look at its squares; an answer whose squares are not paid for after a variance.
     """
-    known = study(validity=VALID, unit=adyton.PrivacyUnit(adjacency), limit=100)
+    known = study(validity=VALID, unit=adyton.PrivacyUnit(adjacency), epsilon=100)
     asked = ("SELECT AVG(x) FROM t WHERE b", "SELECT VARIANCE(x) FROM t", "SELECT AVG(x) FROM t")
     for seed in range(3):
         x = np.random.default_rng(seed).integers(300, 500, ROWS)

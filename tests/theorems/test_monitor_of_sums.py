@@ -72,8 +72,8 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 
 def study(adjacency: str, accounting: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    limit = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), limit, accounting)  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(epsilon), delta)
+    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), budget, accounting)  # type: ignore[arg-type]
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:
@@ -337,7 +337,7 @@ def test_theorem_MONITOR_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
                     assert answer.noise_interval is not None
                     assert answer.noise_interval.low <= answer.value <= answer.noise_interval.high
                     assert answer.value == pytest.approx(number(sql, threshold, chosen), rel=1e-15)
-        assert monitor.statement().feeds > len(ASKED[kind])
+        assert monitor.budget().feeds > len(ASKED[kind])
 
 
 def number(sql: str, threshold: Fraction, units: Sequence[dict[str, Any]]) -> float:

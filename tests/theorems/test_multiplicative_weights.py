@@ -1,4 +1,4 @@
-"""Multiplicative weights: the potential falls as promised, and an update can be needed only so often."""
+"""Multiplicative weights: the potential falls as guaranteed, and an update can be needed only so often."""
 
 from __future__ import annotations
 

@@ -282,8 +282,8 @@ def test_an_extreme_is_not_beyond_every_row(which: str, sign: int) -> None:
 def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
     """0..1,000,000 is one value more than full bins: what lies in the last one once failed after the charge."""
     column = IntegerColumn("x", 0, 1_000_000)
-    limit = Guarantee(Fraction(50), Fraction(1, 10**6))
-    study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace-one"), limit)
+    budget = Guarantee(Fraction(50), Fraction(1, 10**6))
+    study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace-one"), budget)
     with adyton.open(study, data=pd.DataFrame({"x": [10**6] * 900 + [5] * 100})) as asker:
         assert asker.ask(sql, epsilon=20).rows[0].values["v"].value == 10**6
 
@@ -308,8 +308,8 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     column, rows = IntegerColumn("age", 0, 100), 10_000
     table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace-one")
     pure, scale = accounting == "pure", 100 if accounting == "pure" else 300
-    limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(table, unit, limit, accounting, validity=validity)
+    budget = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
+    study = Study(table, unit, budget, accounting, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
     (reading,) = readings_of(Query(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))

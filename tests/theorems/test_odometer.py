@@ -27,9 +27,9 @@ TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
 
 
 def study(accounting: str, delta: str, epsilon: str = "1", discovery_delta: str = "0") -> Study:
-    limit = Guarantee(Fraction(epsilon), Fraction(delta))
+    budget = Guarantee(Fraction(epsilon), Fraction(delta))
     keys = Fraction(discovery_delta)
-    return Study(TABLE, PrivacyUnit("replace-one"), limit, accounting=accounting, discovery_delta=keys)
+    return Study(TABLE, PrivacyUnit("replace-one"), budget, accounting=accounting, discovery_delta=keys)
 
 
 def geometric(known: Study, queries: int, ratio: float) -> list[int]:
@@ -40,7 +40,7 @@ def geometric(known: Study, queries: int, ratio: float) -> list[int]:
 def true_delta(known: Study, totals: list[int], shown: list[float]) -> float:
     """As a multiple of the study's delta; releases are Gaussian, mu**2 = 2 rho."""
     times = 1 if known.accounting == "gdp" else 2
-    return delta_of_gaussians([times * t / UNITS_PER_ONE for t in totals], shown) / float(known.limit.delta)
+    return delta_of_gaussians([times * t / UNITS_PER_ONE for t in totals], shown) / float(known.budget.delta)
 
 
 # The reading of a study ------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_theorem_ZCDP_ODOMETER_holds_against_best_stopping(
 @pytest.mark.parametrize(
     ("accounting", "delta", "times"), [("gdp", "1e-6", 9), ("gdp", "1e-9", 11), ("zcdp", "1e-6", 2.4)]
 )
-def test_a_running_epsilon_from_the_filter_is_no_promise(accounting: str, delta: str, times: float) -> None:
+def test_a_running_epsilon_from_the_filter_is_no_guarantee(accounting: str, delta: str, times: float) -> None:
     """Twelve queries at geometric prices, and stopping at the best moment: delta is far above the one shown."""
     known = study(accounting, delta)
     totals = geometric(known, 12, 2)
@@ -81,7 +81,7 @@ def test_the_oracle_agrees_with_the_exact_delta_where_nobody_can_choose_the_mome
 def test_theorem_ZCDP_ODOMETER_the_test_would_see_a_wrong_odometer(mutant: str) -> None:
     known = study("gdp", "1e-6")
     totals = geometric(known, 12, 2)
-    right = ZcdpOdometer.up_to(Fraction(known.allowed, 2 * UNITS_PER_ONE), known.limit.delta, 5)
+    right = ZcdpOdometer.up_to(Fraction(known.allowed, 2 * UNITS_PER_ONE), known.budget.delta, 5)
 
     def wrong(rho: float) -> float:
         if mutant == "a slope chosen afterwards":
@@ -101,7 +101,7 @@ def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows()
         assert readings[0].epsilon == 0
         assert all(a.epsilon < b.epsilon for a, b in pairwise(readings))
         assert {r.delta for r in readings} == {1e-9}
-        assert 1 < readings[-1].epsilon < 1.2  # above the limit's: then the limit is the better promise
+        assert 1 < readings[-1].epsilon < 1.2  # above the budget's: then the budget is the better guarantee
         assert readings[2].epsilon < 0.13  # useful early, too
 
 
@@ -129,7 +129,7 @@ def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
 
 
 def test_theorem_PURE_FILTER_keys_that_are_found_have_their_delta_in_a_pure_study_too() -> None:
-    """All of its delta is for them: a total with delta 0 would promise that no own key is ever shown."""
+    """All of its delta is for them: a total with delta 0 would guarantee that no own key is ever shown."""
     known = study("pure", "1e-4", discovery_delta="1e-4")
     reading = read_odometer(known, known.allowed // 4)
     assert (reading.epsilon, reading.delta) == (0.25, 1e-4)

@@ -1,4 +1,4 @@
-"""Permute-and-flip: its law, its promise on all small tables, and that it is never worse."""
+"""Permute-and-flip: its law, its guarantee on all small tables, and that it is never worse."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ def noisy(sql: str, rows: int = 1, accounting: str = "gdp") -> tuple[Study, Nois
     """The study and the first noisy integer of a query, for units of at most so many rows."""
     person = "who" if rows > 1 else None
     table, pure = replace(TABLE, person=person), accounting == "pure"
-    limit = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
+    budget = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
-    study = Study(table, PrivacyUnit("replace-one", person, rows), limit, accounting, validity=validity)
+    study = Study(table, PrivacyUnit("replace-one", person, rows), budget, accounting, validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
     return study, plan.parts[0].only
 

@@ -135,7 +135,7 @@ def test_theorem_CENTRED_HINGE_PLAN_every_bin_of_a_distribution_keeps_its_part(f
 def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tolerance(
     accounting: str,
 ) -> None:
-    """But for a step of rounding; and the tolerance is not promised with room to spare.
+    """But for a step of rounding; and the tolerance is not guaranteed with room to spare.
 
     With Gaussian noise the first answer is narrower than later ones, of which the widest has the tolerance.
     """
@@ -143,8 +143,8 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
     with adyton.open(study, data=sample()) as asker:
         seen: Any = asker.preview("SELECT COUNT(*) FROM t WHERE smoker").population["count"]
     if accounting == "pure":
-        promised = schedule_of(study).tolerance * ROWS
-        assert 0.999 * promised < seen.half_width <= promised * (1 + 1e-5) + 1.01
+        guaranteed = schedule_of(study).tolerance * ROWS
+        assert 0.999 * guaranteed < seen.half_width <= guaranteed * (1 + 1e-5) + 1.01
         return
     plan = gaussian_plan(study)
     assert 0.999 * plan.tolerance < max(plan.width(j) for j in range(1, QUERIES + 1)) <= plan.tolerance

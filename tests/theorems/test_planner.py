@@ -344,9 +344,9 @@ def test_theorem_DESCRIBED_QUERIES_a_study_has_the_width_of_a_plan() -> None:
     """A share, nearly without noise, after a hundred other answers."""
     rows = 20_000
     table = adyton.Table("t", (BooleanColumn("a"), BooleanColumn("b")), rows=rows)
-    limit = adyton.Guarantee(epsilon=500, delta=1e-9)
+    budget = adyton.Guarantee(epsilon=500, delta=1e-9)
     validity = Validity(Fraction("0.95"), dictionary="schema")
-    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), limit, validity=validity)
+    study = adyton.Study(table, adyton.PrivacyUnit("replace-one"), budget, validity=validity)
     data = pd.DataFrame({"a": np.arange(rows) % 2 == 0, "b": np.arange(rows) % 3 == 0})
     with adyton.open(study, data=data) as curator:
         for scale in range(1, 60):

@@ -273,11 +273,11 @@ def test_theorem_PLD_PRICES_A_PLAN_randomized_response_is_optimal_composition(
     k: int, e0: Fraction, data: st.DataObject
 ) -> None:
     lies = data.draw(st.integers(1, k // 2))
-    promised = kairouz_oh_viswanath(e0, k, lies)
+    guaranteed = kairouz_oh_viswanath(e0, k, lies)
     plan = [(RandomizedResponsePair(e0), k)]
     epsilon = float((k - 2 * lies) * e0)
-    assert delta_up(plan, epsilon) == pytest.approx(float(promised), rel=2e-3)
-    assert delta_up(plan, epsilon) >= promised * (1 - mpmath.mpf(10) ** -14)
+    assert delta_up(plan, epsilon) == pytest.approx(float(guaranteed), rel=2e-3)
+    assert delta_up(plan, epsilon) >= guaranteed * (1 - mpmath.mpf(10) ** -14)
 
 
 # Mistakes that the tests above would see

@@ -1,4 +1,4 @@
-"""Private multiplicative weights: what reaches the data, the true law of short runs, and the promised error."""
+"""Private multiplicative weights: what reaches the data, the true law of short runs, and the guaranteed error."""
 
 from __future__ import annotations
 

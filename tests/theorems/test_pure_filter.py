@@ -1,4 +1,4 @@
-"""The pure filter: likelihood ratios multiply, and a promise in decimals is spent exactly."""
+"""The pure filter: likelihood ratios multiply, and a guarantee in decimals is spent exactly."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def test_theorem_PURE_FILTER_thirds_are_rounded_against_the_analyst() -> None:
 
 
 def test_theorem_PURE_FILTER_adaptive_prices_never_pass_the_limit() -> None:
-    random, limit = Random(19), PURE.allowed(Guarantee(Fraction(1), Fraction(0)))
+    random, budget = Random(19), PURE.allowed(Guarantee(Fraction(1), Fraction(0)))
     for _ in range(2000):
         spent, true = 0, Fraction(0)
         for _ in range(8):
             price = Fraction(random.randrange(1, 10**6), 3 * 10**6 if spent % 2 else 10**6)
             amount = PURE.amount(PureCost(price))
-            if spent + amount <= limit:
+            if spent + amount <= budget:
                 spent, true = spent + amount, true + price
-        assert true * UNITS_PER_ONE <= spent <= limit == UNITS_PER_ONE
+        assert true * UNITS_PER_ONE <= spent <= budget == UNITS_PER_ONE
 
 
 def test_theorem_PURE_FILTER_refuses_what_it_cannot_price() -> None:

@@ -1,4 +1,4 @@
-"""Private quantiles: ranks, their sensitivity and the promise, on every small table; wide ranges; the order."""
+"""Private quantiles: ranks, their sensitivity and the guarantee, on every small table; wide ranges; the order."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from kept_rows import open_kept
 from populations import seeded
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
-LIMIT = Guarantee(Fraction(500), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(500), Fraction(1, 10**9))
 UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 IDS = ["rows", "persons", "persons, size private"]
 
@@ -41,7 +41,7 @@ def study_of(
     unit: PrivacyUnit, columns: Any, rows: int | None = ROWS, share: Fraction = SHARE, **more: Any
 ) -> Study:
     table = Table("t", tuple(columns), rows, unit.person)
-    return Study(table, unit, LIMIT, validity=Validity(Fraction(19, 20), reserve=share, **more))
+    return Study(table, unit, BUDGET, validity=Validity(Fraction(19, 20), reserve=share, **more))
 
 
 def coins(seed: int) -> pd.DataFrame:

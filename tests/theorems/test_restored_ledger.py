@@ -216,6 +216,6 @@ def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
     with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
         open_reserve(study, ["the mean age is 40"])
     with adyton.open(study) as curator:
-        assert "nobody knows whether it was opened" in (curator.statement().reserve or "")
+        assert "nobody knows whether it was opened" in (curator.budget().reserve or "")
     with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
         amend(read_study(study), read_study(corrected))

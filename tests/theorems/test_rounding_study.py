@@ -52,8 +52,8 @@ LEFT = float(1 - FOR_DESCRIBED - FOR_THEIR_NOISE)  # of the failure, for what is
 def study(rows: int, grid: str | Fraction | None = "0.02", confidence: str = "0.95", **more: Any) -> Study:
     unit = more.pop("unit", PrivacyUnit("replace-one"))
     validity = Validity(confidence, method="rounding", grid=grid, **more)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    return Study(Table("people", (AGE, SMOKER), rows, unit.person), unit, limit, "gdp", validity=validity)
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    return Study(Table("people", (AGE, SMOKER), rows, unit.person), unit, budget, "gdp", validity=validity)
 
 
 def asked(known: Study, sql: str = COUNT, **price: Any) -> tuple[NoisyReading, int]:
@@ -191,7 +191,7 @@ def test_theorem_ROUNDING_STUDY_a_receipt_counts_all_that_is_possible(sql: str, 
         )
         assert receipt.order.radius >= math.log2(expected) * 1e18 * (1 - 1e-15)
         assert "ROUNDING-STUDY" in answers[0].certificate.theorems
-        assert curator.statement().bits == receipt.spent_radius
+        assert curator.budget().bits == receipt.spent_radius
 
 
 def test_theorem_ROUNDING_STUDY_bits_are_durable_and_replayed(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_theorem_ROUNDING_STUDY_bits_are_durable_and_replayed(tmp_path: Path) ->
     assert (again.to_json()["answer"]) == first.to_json()["answer"]
     with open_kept(known, data=frame) as curator:
         bits = [receipt.order.radius for receipt in curator.receipts()]
-        assert curator.statement().bits == sum(bits) == [r.spent_radius for r in curator.receipts()][-1]
+        assert curator.budget().bits == sum(bits) == [r.spent_radius for r in curator.receipts()][-1]
         assert curator.verify().receipts == 2
         assert before.transcript is not None
         assert (before.transcript.before, before.transcript.own) == tuple(bits)
@@ -472,7 +472,7 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
             curator.suggest_bounds("age", epsilon=1)
         with pytest.raises(InvalidRequest, match="measured together is not put on a grid"):
             curator.ask_many([COUNT, COUNT.replace("50", "60")], strategy="optimised", epsilon=1)
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
 
 
 @pytest.mark.parametrize(

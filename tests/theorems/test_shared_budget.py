@@ -1,6 +1,6 @@
 """A shared budget: losses add up over studies of the same persons, and validity counts all that was released.
 
-Many processes of two studies charge one shared budget.  Whether a rate of failure is above the promised one is decided
+Many processes of two studies charge one shared budget.  Whether a rate of failure is above the guaranteed one is decided
 with a false alarm rate of 1e-9; the simulated runs are seeded.
 """
 
@@ -46,8 +46,8 @@ COUNT = "SELECT COUNT(*) FROM {} WHERE f"
 def test_theorem_SHARED_BUDGET_losses_of_one_person_add_up_over_data_sets(tmp_path: Path) -> None:
     """Pure, where the loss can be written down: one person is in both tables, and both answers are seen.
 
-    The worst pair of outputs tells the person by the sum of both losses, which is more than the limit of
-    either study; the shared budget has charged exactly that, and refuses what would go beyond its own limit.
+    The worst pair of outputs tells the person by the sum of both losses, which is more than the budget of
+    either study; the shared budget has charged exactly that, and refuses what would go beyond its own budget.
     """
     shared_budget = shared_budget_of(tmp_path / "b.ledger", epsilon=1, delta=0, accounting="pure")
     losses = []
@@ -59,7 +59,7 @@ def test_theorem_SHARED_BUDGET_losses_of_one_person_add_up_over_data_sets(tmp_pa
             assert noise == "two-sided geometric"
             losses.append(math.log(_odds(float(scale), 40) / _odds(float(scale), 41)))
             too_much = {
-                "one": ("0.36", "of the limit, and"),
+                "one": ("0.36", "of the budget, and"),
                 "two": ("0.2", r"of the shared budget b\.ledger"),
             }
             epsilon, said = too_much[name]
@@ -123,7 +123,7 @@ def test_theorem_SHARED_BUDGET_two_studies_in_many_processes_never_overspend(tmp
         assert shared_budget.verify().receipts == sum(counts) == fits
         assert shared_budget.totals().spent == fits * amount
         assert shared_budget.totals().radius == 3 * fits
-        shown = shared_budget.statement()
+        shown = shared_budget.report()
     assert sorted(one.charges for one in shown.studies) == sorted(filter(None, counts))
     assert sum(one.spent.units for one in shown.studies) == fits * amount
 
@@ -157,7 +157,7 @@ def test_theorem_SHARED_BUDGET_shares_of_delta_for_keys_go_by_the_numbers_of_the
 # Validity --------------------------------------------------------------------------------------------------
 
 ROWS, KINDS, RUNS = 2_000, 10_000, 400
-FAILURE = Fraction(4, 5)  # where little is promised the width is nearest to what an analyst can do
+FAILURE = Fraction(4, 5)  # where little is guaranteed the width is nearest to what an analyst can do
 KIND_SCALE, LAST_SCALE = 2.0, 25.0
 KIND = CategoryColumn("kind", tuple(f"k{i}" for i in range(KINDS)))
 
@@ -254,7 +254,7 @@ def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries
         (expected,) = curator.preview(last, scale=60).population.values()
     with open_kept(study_of("three", shared_budget, **said), data=data) as curator:
         (width,) = curator.preview(last, scale=60).population.values()
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
     with adyton.SharedBudget(shared_budget) as shared:
         assert shared.totals().radius == alone.totals().radius
     assert width == expected
@@ -294,13 +294,13 @@ def test_theorem_SHARED_BUDGET_a_pure_cap_is_reached_by_all_studies_together(tmp
     )
     with open_kept(one, data=DATA) as first, open_kept(two, data=DATA) as second:
         first.ask(COUNT.format("one"), scale=19)
-        spent = first.statement().stability
-        assert second.statement().stability == spent
+        spent = first.budget().stability
+        assert second.budget().stability == spent
         second.ask(COUNT.format("two"), scale=19)
-        assert first.statement().stability == second.statement().stability == 2 * spent
+        assert first.budget().stability == second.budget().stability == 2 * spent
         with pytest.raises(ValidityRefused):
             second.ask("SELECT COUNT(*) FROM two", scale=19)
-        assert 3 * spent > first.statement().stability_cap >= 2 * spent
+        assert 3 * spent > first.budget().stability_cap >= 2 * spent
     other = Validity(Fraction(95, 100), stability=Fraction(1, 10))
     with pytest.raises(
         InvalidRequest, match=r"validity\.stability is 0\.1 here and 0\.05 in the shared budget"
@@ -359,7 +359,7 @@ def test_studies_that_were_open_before_the_first_charge_have_as_many_rows_too(tm
         one.ask(COUNT.format("one"), scale=20)
         with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
             two.ask(COUNT.format("two"), scale=20)
-        assert (len(two.receipts()), one.statement().shared_budget.charges) == (0, 1)
+        assert (len(two.receipts()), one.budget().shared_budget.charges) == (0, 1)
         one.ask("SELECT COUNT(*) FROM one", scale=20)
 
 

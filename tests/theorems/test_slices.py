@@ -118,7 +118,7 @@ def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
         assert {name: round(part.value, 1) for name, part in first.slices.items()} == {"0": 1, "1": 0, "2": 0}
         assert first.slices["0"].items == 10_000
         assert first.interval.low < 1 / 3 < first.interval.high
-        assert holdout.statement().half_width <= 0.1
+        assert holdout.budget().half_width <= 0.1
         assert "SLICES" in first.certificate.theorems
         assert "group 2" in str(first)
         assert json.loads(json.dumps(first.to_json()))["slices"]["1"]["items"] == 10_000

@@ -67,14 +67,14 @@ def test_theorem_PLD_PRICES_A_PLAN_parameters_chosen_on_the_way_are_not_covered(
     these two paths, and the transcript has 0.2053.
     """
     first, after_yes, after_no = Fraction("0.5"), [Fraction("1.0")], [Fraction("0.6")] * 3
-    promised = max(
+    guaranteed = max(
         pld.delta_up([(RandomizedResponsePair(x), 1) for x in (first, *path)], 1.0)
         for path in (after_yes, after_no)
     )
     loss = truth.real(first)
     yes = 1 / (1 + mpmath.exp(-loss))
     adaptive = yes * tail(after_yes, 1.0, loss) + (1 - yes) * tail(after_no, 1.0, -loss)
-    assert promised == pytest.approx(0.17905, abs=1e-5)
+    assert guaranteed == pytest.approx(0.17905, abs=1e-5)
     assert adaptive == pytest.approx(0.20539, abs=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""SparseValidate: queries counted one by one, and a promise for every yes."""
+"""SparseValidate: queries counted one by one, and a guarantee for every yes."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from kept_rows import open_kept
 from populations import seeded
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 UNITS = (PrivacyUnit("replace-one"), PrivacyUnit("replace-one", "who"), PrivacyUnit("add-remove", "who"))
 ASKED = (
     "SELECT COUNT(*) FROM people",
@@ -61,8 +61,8 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
 def study(unit: PrivacyUnit, rows: int | None, queries: int, accounting: str = "gdp", **more: Any) -> Study:
     table = Table("people", (AGE, SMOKER), rows, unit.person)
     validity = Validity(Fraction(19, 20), queries=queries, method="split", **more)
-    limit = LIMIT if accounting != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
-    return Study(table, unit, limit, accounting, validity=validity)
+    budget = BUDGET if accounting != "pure" else Guarantee(BUDGET.epsilon, Fraction(0))
+    return Study(table, unit, budget, accounting, validity=validity)
 
 
 class Watched:
@@ -145,7 +145,7 @@ def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, accoun
     here, first = watched(asked, frame)
     for sql in ASKED:
         here.ask(sql, epsilon=Fraction(1, 2))
-    spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if accounting == "zcdp" else 1)
+    spent = Fraction(here.budget().spent.units, UNITS_PER_ONE) * (2 if accounting == "zcdp" else 1)
     for row in range(0, size, often(5, 2)):
         if unit.adjacency == "replace-one":
             other = frame.copy()
@@ -185,7 +185,7 @@ def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None
         here.ask("SELECT COUNT(age) FROM people", epsilon=1),
     ]
     assert counts[1].cost.units == 1
-    spent, most = Fraction(here.statement().spent.units, UNITS_PER_ONE), Fraction(0)
+    spent, most = Fraction(here.budget().spent.units, UNITS_PER_ONE), Fraction(0)
     scale = here._batch(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noisy[0].mechanism.scales[0]
     for row in range(0, 40, 3):
         there, second = watched(asked, frame.assign(who=frame.who.where(frame.index != row, 1000 + row)))
@@ -202,7 +202,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
     with open_kept(study(UNITS[0], 500, 5), data=people(500)) as curator:
         amounts = []
         for epsilon, sql in zip((0.2, 0.5, 0.1, 0.5, 1), ASKED, strict=False):
-            before = curator.statement().spent.units
+            before = curator.budget().spent.units
             preview = curator.preview(sql, epsilon=epsilon)
             answer = curator.ask(sql, epsilon=epsilon)
             assert preview.cost.units == answer.cost.units == answer.spent.units - before
@@ -210,7 +210,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
             amounts.append(answer.cost.units)
         assert amounts[2] == 1
         assert amounts[3] < 10**6  # of about 10**16: noise is rounded by a hair
-        assert curator.statement().spent.units <= curator.study.allowed
+        assert curator.budget().spent.units <= curator.study.allowed
         again = curator.ask(ASKED[0], epsilon=0.2)
         assert again.repeated
         assert again.receipt.number == 1
@@ -229,7 +229,7 @@ def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_own_part_again(
     curator.ask(ASKED[1], share=1)
     assert curator.ask(ASKED[0], share=1, request="one").receipt.number == 1
     assert [reading.part for reading, _ in watch.read] == [2, 1]
-    assert curator.statement().queries == 2
+    assert curator.budget().queries == 2
     curator.close()
 
 
@@ -261,8 +261,8 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
         "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
     )
     validity = Validity(1 - Fraction(1, 10**6), queries=COINS + 2, method="split")
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    with seeded(Study(table, unit, limit, validity=validity), frame, seed) as curator:
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    with seeded(Study(table, unit, budget, validity=validity), frame, seed) as curator:
         curator.ask("SELECT COUNT(*) FROM t", share=1)
         held, leaning = [], []
         for i in range(COINS):
@@ -311,7 +311,7 @@ def test_what_a_split_study_refuses() -> None:
             curator.p_value_threshold(0.05)
         with pytest.raises(BudgetRefused):
             curator.ask(ASKED[0], epsilon=2)
-        assert curator.statement().queries == 0
+        assert curator.budget().queries == 0
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.adjacency} {u.person or 'row'}")

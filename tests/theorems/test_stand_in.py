@@ -26,7 +26,7 @@ from adyton.validity.subset.tails import OpenLevels
 from ordered import ordered
 from populations import seeded
 
-LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(100), Fraction(1, 10**9))
 DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})
 
 
@@ -34,9 +34,12 @@ PURE = Guarantee(Fraction(100), Fraction(0))
 
 
 def study_of(accounting: str, declared: Validity, rows: int | None = None) -> Study:
-    table, limit = Table("t", (IntegerColumn("age", 0, 100),), rows), PURE if accounting == "pure" else LIMIT
+    table, budget = (
+        Table("t", (IntegerColumn("age", 0, 100),), rows),
+        PURE if accounting == "pure" else BUDGET,
+    )
     unit = PrivacyUnit("replace-one" if rows else "add-remove")
-    return Study(table, unit, limit, accounting, validity=declared)
+    return Study(table, unit, budget, accounting, validity=declared)
 
 
 def asked(queries: int, accounting: str = "pure") -> tuple[Any, Any]:

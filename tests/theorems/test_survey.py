@@ -28,7 +28,7 @@ from adyton.surveys.questions import STEPS
 from seeded import Seeded
 
 YES_NO = ("yes", "no")
-LIMIT = Guarantee(2, "0.001")
+BUDGET = Guarantee(2, "0.001")
 TWENTIETH = Fraction(1, 20)
 
 
@@ -105,20 +105,20 @@ WAYS = {"parts": _by_parts, "optimum": _by_optimum, "mu": _by_mu}
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("questions", [QUESTIONS, MANY], ids=["two", "seven"])
-@pytest.mark.parametrize("limit", [Guarantee(1, "1e-6"), LIMIT, Guarantee(3, "0.05")], ids=str)
+@pytest.mark.parametrize("budget", [Guarantee(1, "1e-6"), BUDGET, Guarantee(3, "0.05")], ids=str)
 def test_theorem_LOCAL_REPORTS_by_the_law_of_all_lists_of_reports(
-    way: str, questions: tuple[CategoryQuestion, ...], limit: Guarantee
+    way: str, questions: tuple[CategoryQuestion, ...], budget: Guarantee
 ) -> None:
     """The worst pair differs in every answer; all lists of reports, exactly.
 
     Mutant: every question gets the whole epsilon, or what fits for one question fewer.
     """
-    chosen = WAYS[way](questions, limit)
-    total = delta_of([(r.truth, r.lie, r.categories) for r in chosen], limit.epsilon)
-    assert total <= limit.delta
+    chosen = WAYS[way](questions, budget)
+    total = delta_of([(r.truth, r.lie, r.categories) for r in chosen], budget.epsilon)
+    assert total <= budget.delta
     if way == "optimum":
         louder = [(r.truth * Fraction(11, 10), r.lie * Fraction(9, 10), r.categories) for r in chosen]
-        assert delta_of(louder, limit.epsilon) > limit.delta  # the test would see a tenth more truth
+        assert delta_of(louder, budget.epsilon) > budget.delta  # the test would see a tenth more truth
 
 
 def delta_of(reports: list[tuple[Fraction, Fraction, int]], epsilon: Fraction) -> Fraction:
@@ -133,31 +133,31 @@ def delta_of(reports: list[tuple[Fraction, Fraction, int]], epsilon: Fraction) -
 
 
 def test_theorem_LOCAL_REPORTS_numbers_pay_within_the_limit() -> None:
-    """Mutant: Gaussian noise for the whole mu of the limit, in each question."""
+    """Mutant: Gaussian noise for the whole mu of the budget, in each question."""
     gdp = accounting_named("gdp")
     for many in (1, 3, 20):
         questions = tuple(NumberQuestion(f"q{i}", 0, 10) for i in range(many))
-        by_mu = _by_mu(questions, LIMIT)
+        by_mu = _by_mu(questions, BUDGET)
         assert all(isinstance(noise, GaussianNoise) for noise in by_mu)
-        assert sum(gdp.amount(noise.cost(MOVED)) for noise in by_mu) <= gdp.allowed(LIMIT)
+        assert sum(gdp.amount(noise.cost(MOVED)) for noise in by_mu) <= gdp.allowed(BUDGET)
         for noise in _by_parts(questions, Guarantee(2, 0)):
             assert isinstance(noise, GeometricNoise)
             assert noise.cost(MOVED).epsilon * many <= 2
     mixed = (*QUESTIONS, NumberQuestion("age", 0, 99))
     amounts = [
         gdp.amount(one.cost() if isinstance(one, RandomizedResponse) else one.cost(MOVED))
-        for one in _by_mu(mixed, LIMIT)
+        for one in _by_mu(mixed, BUDGET)
     ]
-    assert sum(amounts) <= gdp.allowed(LIMIT)
-    assert min(amounts) >= gdp.allowed(LIMIT) // 3 * (1 - 1e-6)
+    assert sum(amounts) <= gdp.allowed(BUDGET)
+    assert min(amounts) >= gdp.allowed(BUDGET) // 3 * (1 - 1e-6)
 
 
 def test_theorem_LOCAL_REPORTS_the_quietest_way_is_taken() -> None:
     assert Survey("s", QUESTIONS, Guarantee(1, 0)).randomizers == _by_parts(QUESTIONS, Guarantee(1, 0))
     for questions in (QUESTIONS, MANY, tuple(NumberQuestion(f"q{i}", 0, 1) for i in range(40))):
-        chosen = Survey("s", questions, LIMIT).randomizers
+        chosen = Survey("s", questions, BUDGET).randomizers
         assert sum(map(spread, chosen)) == min(
-            sum(map(spread, way(questions, LIMIT))) for way in WAYS.values()
+            sum(map(spread, way(questions, BUDGET))) for way in WAYS.values()
         )
     assert isinstance(chosen[0], GaussianNoise)
 
@@ -392,16 +392,16 @@ def test_theorem_SURVEY_SHARES_what_may_fail_is_divided_among_all_values() -> No
     [
         lambda: RandomizedResponse.for_guarantee(Guarantee(31, 0)),
         lambda: RandomizedResponse.two_coins().delta(Fraction(-1)),
-        lambda: Survey("s", (), LIMIT),
-        lambda: Survey("s", (QUESTIONS[0], QUESTIONS[0]), LIMIT),
+        lambda: Survey("s", (), BUDGET),
+        lambda: Survey("s", (QUESTIONS[0], QUESTIONS[0]), BUDGET),
         lambda: CategoryQuestion("a", ("x", "x")),
         lambda: CategoryQuestion("a", ("x",)),
         lambda: CategoryQuestion("survey", YES_NO),
         lambda: NumberQuestion("a", 1, 1),
-        lambda: Survey("s", QUESTIONS, LIMIT).randomize({"smokes": "yes"}),
-        lambda: Survey("s", QUESTIONS, LIMIT).randomize({"smokes": "yes", "by": "bus", "age": 3}),
-        lambda: Survey("s", QUESTIONS, LIMIT).randomize({"smokes": "maybe", "by": "bus"}),
-        lambda: Survey("s", QUESTIONS, LIMIT).estimate([]),
+        lambda: Survey("s", QUESTIONS, BUDGET).randomize({"smokes": "yes"}),
+        lambda: Survey("s", QUESTIONS, BUDGET).randomize({"smokes": "yes", "by": "bus", "age": 3}),
+        lambda: Survey("s", QUESTIONS, BUDGET).randomize({"smokes": "maybe", "by": "bus"}),
+        lambda: Survey("s", QUESTIONS, BUDGET).estimate([]),
         lambda: NumberQuestion("a", 0, 1).code("nan"),
         lambda: NumberQuestion("a", 0, 1).read("1.5"),
         lambda: NumberQuestion("a", 0, 1).read(True),
@@ -414,7 +414,7 @@ def test_what_makes_no_sense_is_refused(wrong: Callable[[], object]) -> None:
 
 
 def test_reports_of_another_survey_are_refused() -> None:
-    """Mutant: a fingerprint without the limit.  Estimates from other noise would be silently wrong."""
+    """Mutant: a fingerprint without the budget.  Estimates from other noise would be silently wrong."""
     survey, other = (Survey("s", QUESTIONS, Guarantee(epsilon, 0)) for epsilon in (1, 2))
     reports = survey.randomize_all([{"smokes": "yes", "by": "bus"}] * 3)
     assert survey.estimate(reports).people == 3

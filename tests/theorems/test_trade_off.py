@@ -130,7 +130,7 @@ def test_theorem_TESTING_VIEW_LAPLACE_profile_is_the_largest_gap(epsilon: Fracti
 
 
 @given(rates)
-def test_law_stronger_promises_have_higher_curves(false: Fraction) -> None:
+def test_law_stronger_guarantees_have_higher_curves(false: Fraction) -> None:
     """Nothing revealed is 1 - x; Laplace noise reveals less than the worst mechanism of its epsilon."""
     pure = ApproximateView(Guarantee(Fraction(1), ZERO))
     laplace = LaplaceView(Fraction(1))

@@ -39,7 +39,7 @@ from how_often import LONG, crossed, often
 from populations import seeded
 
 MOST = 2
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 X, KIND = IntegerColumn("x", -1, 2), CategoryColumn("kind", ("a", "b"))
 TABLE = Table("t", (X, KIND), rows=3, person="pid", most_rows=MOST)
 ROWS = [(-1, "a"), (2, "a"), (2, "b"), (None, "b")]  # both ends, and nothing
@@ -142,7 +142,7 @@ def vector(found: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 @cache
 def asked_about(adjacency: Adjacency) -> list[Reading]:
-    study = Study(TABLE, unit(adjacency), LIMIT)
+    study = Study(TABLE, unit(adjacency), BUDGET)
     return [reading for q in queries() for reading in readings_of(q, study.unit_of(q.table))]
 
 
@@ -197,7 +197,7 @@ def queries_about_pairs() -> list[Query]:
 
 @cache
 def asked_of_pairs(adjacency: Adjacency) -> list[Reading]:
-    study = Study(TABLE, unit(adjacency), LIMIT)
+    study = Study(TABLE, unit(adjacency), BUDGET)
     return [reading for q in queries_about_pairs() for reading in readings_of(q, study.unit_of(q.table))]
 
 
@@ -264,7 +264,7 @@ def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
 
     Mutant: ``has_everybody`` always true.
     """
-    study = Study(TABLE, unit("replace-one"), LIMIT)
+    study = Study(TABLE, unit("replace-one"), BUDGET)
     shown = []
     for where in WHERES:
         text = f"SELECT PROPORTION(v > 1) FROM (SELECT pid, COUNT(*) AS v FROM t{where} GROUP BY pid)"
@@ -351,8 +351,8 @@ def test_theorem_TWO_LEVEL_the_units_are_all_persons(adjacency: Adjacency) -> No
     mean = sum(k * p for k, p in enumerate(law)) / there
     truths = {"n": DRAWN * there, "m": mean, "s": DRAWN * mean * there, "p": sum(law[2:]) / there}
     table = Table("t", (BooleanColumn("urgent"),), rows=DRAWN, person="pid")
-    limit = Guarantee(Fraction(20), Fraction(1, 10**9))
-    study = Study(table, unit(adjacency, 4), limit, validity=Validity(Fraction(95, 100)))
+    budget = Guarantee(Fraction(20), Fraction(1, 10**9))
+    study = Study(table, unit(adjacency, 4), budget, validity=Validity(Fraction(95, 100)))
     asked = "SELECT COUNT(*) AS n, AVG(v) AS m, SUM(v) AS s, PROPORTION(v > 1) AS p FROM ({})".format(
         "SELECT pid, COUNT(*) AS v FROM t WHERE urgent GROUP BY pid"
     )

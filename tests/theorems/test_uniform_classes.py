@@ -124,7 +124,7 @@ def test_theorem_UNIFORM_CLASSES_both_ends_are_rounded_outwards(n: int) -> None:
 def test_theorem_UNIFORM_CLASSES_covers_the_worst_threshold() -> None:
     """Labels are fair coins, so every threshold is right half of the time: the luckiest one must be covered.
 
-    Promised: at most 5 % of tables.  A false alarm has probability below 1e-9.  An interval at the level of
+    Guaranteed: at most 5 % of tables.  A false alarm has probability below 1e-9.  An interval at the level of
     one query fails far more often: the power of this test.
     """
     rng, n, tables = np.random.default_rng(2), 300, often(400, 4000)

@@ -151,8 +151,8 @@ def test_theorem_WEIGHTED_SCORES_is_near_the_weighted_mean(tmp_path: Path) -> No
     ) as holdout:
         assert holdout.facts.units == 26_666
         plain = Holdout.create(tmp_path / "p.toml", labels=labels[:32_000], tolerance="0.05")
-        left = plain.statement().scores_left  # as many as 80,000**2 / 200,000 items would certify
-        assert holdout.statement().scores_left == pytest.approx(left, rel=0.01)
+        left = plain.budget().scores_left  # as many as 80,000**2 / 200,000 items would certify
+        assert holdout.budget().scores_left == pytest.approx(left, rel=0.01)
         score = holdout.score(guess)
         assert score.interval.low < 0.25 < score.interval.high < 0.4
         assert "WEIGHTED-SCORES" in score.certificate.theorems

@@ -62,15 +62,15 @@ def test_theorem_ZCDP_FILTER_queries_of_one_hundredth(epsilon: int, queries: int
 
 
 def test_theorem_ZCDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
-    random, limit = Random(18), ZCDP.allowed(Guarantee(Fraction(1), MILLIONTH))
+    random, budget = Random(18), ZCDP.allowed(Guarantee(Fraction(1), MILLIONTH))
     for _ in range(2000):
         spent, true = 0, Fraction(0)
         for _ in range(6):
             price = Fraction(random.randrange(1, 10**9), 7 * 10**9 if spent % 2 else 10**10)
             amount = ZCDP.amount(PureCost(price))
-            if spent + amount <= limit:
+            if spent + amount <= budget:
                 spent, true = spent + amount, true + price**2 / 2 - price**4 / 24  # tanh x >= x - x**3 / 3
-        assert true * UNITS_PER_ONE <= spent <= limit
+        assert true * UNITS_PER_ONE <= spent <= budget
 
 
 @settings(deadline=None, max_examples=150)

@@ -1,4 +1,4 @@
-"""The named searches.  Only places that were looked at are returned, so what they promise needs no search.
+"""The named searches.  Only places that were looked at are returned, so what they guarantee needs no search.
 
 - Whole numbers: ``largest_that_holds`` and ``least_that_holds``; ``largest_near`` a guess; ``largest_within``
   and ``least_within``, in few calls where widths are powers.

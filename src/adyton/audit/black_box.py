@@ -23,7 +23,7 @@ from adyton.audit.judge import (
     share,
 )
 from adyton.audit.outputs import read
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 
@@ -61,7 +61,7 @@ class Verdict(Shown):
     """What an audit found.  "consistent" is not a proof: these samples and these events found nothing."""
 
     mechanism: str
-    claim: Promise
+    claim: RoundedGuarantee
     lower_bound: float
     samples: int
     confidence: float
@@ -127,21 +127,21 @@ def audit(
     Assumes:  the outputs are independent draws.
     Source:   Clopper, Pearson 1934, and a union bound.  Theorem: AUDIT-LOWER-BOUND.
     """
-    promised = promise_of(claim)
-    loss = partial(epsilon_of, delta=promised.delta)
+    guaranteed = guarantee_of(claim)
+    loss = partial(epsilon_of, delta=guaranteed.delta)
     drawn = draw(mechanism, pair, samples, vectorised, on_progress)
     judged = finalists(drawn, loss, confidence)
     best = max(judged, key=lambda j: j.bound, default=None)
     bound = max(0.0, best.bound) if best else 0.0
     return Verdict(
         mechanism=name or name_of(mechanism),
-        claim=promised,
+        claim=guaranteed,
         lower_bound=bound,
         samples=samples,
         confidence=confidence,
-        verdict="refuted" if bound > promised.epsilon else "consistent",
+        verdict="refuted" if bound > guaranteed.epsilon else "consistent",
         event=best if best and best.bound > -math.inf else None,
-        power=_power(promised, best, samples - samples // 2, share(confidence), loss),
+        power=_power(guaranteed, best, samples - samples // 2, share(confidence), loss),
     )
 
 
@@ -180,7 +180,7 @@ def draw(
     return first, second
 
 
-def promise_of(claim: Any) -> Promise:
+def guarantee_of(claim: Any) -> RoundedGuarantee:
     """(epsilon, delta), from a number, a pair or anything that has both."""
     match claim:
         case tuple() | list() if len(claim) == 2:
@@ -193,7 +193,7 @@ def promise_of(claim: Any) -> Promise:
             raise InvalidRequest("a claim is epsilon, (epsilon, delta) or a Guarantee")
     if not (0 <= epsilon < math.inf and 0 <= delta < 1):
         raise InvalidRequest("a claim has epsilon at least 0, and delta at least 0 and below 1")
-    return Promise(epsilon, delta)
+    return RoundedGuarantee(epsilon, delta)
 
 
 def name_of(mechanism: Mechanism) -> str:
@@ -211,13 +211,15 @@ def _takes_a_number(mechanism: Mechanism) -> bool:
     return len(needed) >= 2
 
 
-def _power(promised: Promise, best: Judged | None, trials: int, failure: float, loss: Loss) -> Power:
-    least = partial(detectable, claimed=promised.epsilon, trials=trials, failure=failure, loss=loss)
-    in_general = least(randomized_response(promised.delta))
+def _power(
+    guaranteed: RoundedGuarantee, best: Judged | None, trials: int, failure: float, loss: Loss
+) -> Power:
+    least = partial(detectable, claimed=guaranteed.epsilon, trials=trials, failure=failure, loss=loss)
+    in_general = least(randomized_response(guaranteed.delta))
     if best is None:
         return Power(in_general, None)
     rare = max(best.counts[1], 1) / best.trials
-    return Power(in_general, least(as_rare_as(rare, promised.delta)))
+    return Power(in_general, least(as_rare_as(rare, guaranteed.delta)))
 
 
 def _epsilon_text(epsilon: float | None) -> str:

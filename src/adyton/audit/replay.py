@@ -203,7 +203,7 @@ def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
         "shape": [_shape(answer) for answer in answers],
         "cost": first["cost"],
         "spent": first["spent"],
-        "limit": first["limit"],
+        "budget": first["budget"],
         "certificate": [answer["certificate"] for answer in answers],
     }
 

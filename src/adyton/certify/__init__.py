@@ -4,12 +4,12 @@ An answer has two intervals that are never called by one name: the *noise interv
 the *population interval* what the world says.
 """
 
-from adyton.certify.answer import Amount, Answer, Odometer, Promise
+from adyton.certify.answer import Amount, Answer, Odometer, RoundedGuarantee
+from adyton.certify.budget import Budget
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import OpeningPreview, Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, KeyedRows, KnownRange, LateValues, RowKeys, Values
-from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
     Bound,
@@ -32,6 +32,7 @@ __all__ = [
     "Answer",
     "AnswerBits",
     "Bound",
+    "Budget",
     "Certificate",
     "Chosen",
     "DiscoveryPreview",
@@ -48,11 +49,10 @@ __all__ = [
     "Odometer",
     "OpeningPreview",
     "Preview",
-    "Promise",
     "Proof",
+    "RoundedGuarantee",
     "Row",
     "RowKeys",
-    "Statement",
     "Step",
     "Value",
     "Values",

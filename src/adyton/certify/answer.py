@@ -1,8 +1,8 @@
-"""What the curator releases, what is promised, what it cost and what is left.
+"""What the curator releases, what is guaranteed, what it cost and what is left.
 
-The promise of a study is its limit.  An epsilon that is worked out from what happens to be spent is no
-promise, because whoever stops or names prices by the answers can make it false; where a running epsilon is
-wanted, it is the reading of an odometer.  So amounts are shares of a limit that was fixed in advance.
+The guarantee of a study is its budget.  An epsilon that is worked out from what happens to be spent is no
+guarantee, because whoever stops or names prices by the answers can make it false; where a running epsilon is
+wanted, it is the reading of an odometer.  So amounts are shares of a budget that was fixed in advance.
 """
 
 from __future__ import annotations
@@ -65,24 +65,24 @@ _MUCH = 1.25  # times the width that was named: so much wider is said aloud
 @dataclass(frozen=True, slots=True)
 class Amount:
     """A cost, what is spent or what is left, as the accounting of the study counts it and as a share of its
-    limit.
+    budget.
 
     A share is rounded up, but that of what is left down.
     """
 
     accounting: str
     units: int
-    limit: int
+    of: int
     is_left: bool = False
 
     @property
     def share(self) -> float:
-        exact = Fraction(self.units, self.limit)
+        exact = Fraction(self.units, self.of)
         return float_down(exact) if self.is_left else float_up(exact)
 
     def to_json(self) -> dict[str, object]:
-        amount, limit = decimal_text(self.units), decimal_text(self.limit)
-        return {"accounting": self.accounting, "amount": amount, "share": self.share, "of": limit}
+        amount, of = decimal_text(self.units), decimal_text(self.of)
+        return {"accounting": self.accounting, "amount": amount, "share": self.share, "of": of}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any], *, is_left: bool = False) -> Amount:
@@ -90,8 +90,8 @@ class Amount:
         return cls(told["accounting"], decimal_units(told["amount"]), decimal_units(told["of"]), is_left)
 
     def __str__(self) -> str:
-        """Per cent of the limit; programs read ``to_json``."""
-        return percent(Fraction(self.units, self.limit), up=not self.is_left)
+        """Per cent of the budget; programs read ``to_json``."""
+        return percent(Fraction(self.units, self.of), up=not self.is_left)
 
     @property
     def in_units(self) -> str:
@@ -103,8 +103,8 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """(epsilon, delta): what a study, or a mechanism, promises at most, fixed in advance."""
+class RoundedGuarantee:
+    """(epsilon, delta): what a study, or a mechanism, guarantees at most, fixed in advance."""
 
     epsilon: float
     delta: float
@@ -113,7 +113,7 @@ class Promise:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Promise:
+    def from_json(cls, told: Mapping[str, Any]) -> RoundedGuarantee:
         return cls(told["epsilon"], told["delta"])
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class Promise:
 class Odometer:
     """A running epsilon that holds whenever somebody stops, by whatever rule, with a delta of its own.
 
-    It may be above the limit's epsilon; then the limit is the better promise.
+    It may be above the budget's epsilon; then the budget is the better guarantee.
     """
 
     epsilon: float
@@ -159,15 +159,21 @@ def percent(share: Fraction, *, up: bool) -> str:
 
 
 def cost_notes(
-    cost: Amount, spent: Amount, left: Amount, limit: Promise, more: int | None, *, batch_size: int = 1
+    cost: Amount,
+    spent: Amount,
+    left: Amount,
+    budget: RoundedGuarantee,
+    more: int | None,
+    *,
+    batch_size: int = 1,
 ) -> tuple[str, ...]:
     """What an answer says about money; ``more`` is None where a stored answer was returned."""
     batch = f" for {batch_size} queries together" if batch_size > 1 else ""
-    asked = f"Cost {cost} of the limit{batch}" if more is not None else "Asked before: free of charge"
+    asked = f"Cost {cost} of the budget{batch}" if more is not None else "Asked before: free of charge"
     like = f": {more:,} more of this cost would fit" if more else ": no more of this cost would fit"
     return (
         f"{asked}. Spent {spent}, left {left}{like if more is not None else ''}.",
-        f"The promise: {limit}, whatever is asked.",
+        f"The guarantee: {budget}, whatever is asked.",
     )
 
 
@@ -224,7 +230,7 @@ class Answer(Shown):
     cost: Amount
     spent: Amount
     left: Amount
-    limit: Promise
+    budget: RoundedGuarantee
     more: int | None
     receipt: Proof
     certificate: Certificate
@@ -364,7 +370,7 @@ class Answer(Shown):
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
             "more": self.more,
-            "limit": self.limit.to_json(),
+            "budget": self.budget.to_json(),
             "receipt": None if self.free else self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
             **({"ways": ways} if (ways := self.ways) else {}),
@@ -413,7 +419,7 @@ class Answer(Shown):
             *([str(self.discovered_groups)] if self.discovered_groups else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
             *ways_notes(self.ways, self.certificate.nats),
-            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
+            *cost_notes(self.cost, self.spent, self.left, self.budget, self.more, batch_size=self.batch_size),
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
 

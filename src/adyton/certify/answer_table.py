@@ -14,7 +14,7 @@ from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, KnownRan
 from adyton.certify.values import Absent, Interval, Row, Value, day_text, key_text
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 
-_AT_ONCE = "for all answers of the study at once"
+_SIMULTANEOUS = "simultaneous for all answers of the study"
 _NONE = "-"
 _NOISE, _POPULATION = "noise interval", "population interval"
 
@@ -193,9 +193,9 @@ def legend(noise: str, measured: list[MeasureColumn]) -> tuple[str, ...]:
     intervals = [v.population_interval for v in values]
     levels = sorted({i.level for i in intervals if isinstance(i, Interval)})
     reasons = sorted({i.reason for i in intervals if isinstance(i, Absent)})
-    at_once = " and ".join(f"{100 * level:.12g} %" for level in levels) + f", {_AT_ONCE}."
+    levels_said = " and ".join(f"{100 * level:.12g} %" for level in levels) + f", {_SIMULTANEOUS}."
     why = "; ".join(reasons).rstrip(".") + "."
-    said = [at_once] * bool(levels) + [f"Where there is none: {why}" if levels else why] * bool(reasons)
+    said = [levels_said] * bool(levels) + [f"Where there is none: {why}" if levels else why] * bool(reasons)
     dashes = [v for one in measured for v in one.values if not one.known.is_informative(v)]
     none = [NO_VALUE] * any(isnan(v.value) for v in dashes)
     says_nothing = [UNINFORMATIVE] * any(not isnan(v.value) for v in dashes)

@@ -10,7 +10,7 @@ from adyton.show import Sheet, Shown
 FOR_THE_OWNER = "for the owner: not private"
 CAUTION = (
     "Change only what public knowledge supports. A bound, a category or a number that is copied from here is "
-    "not covered by the promise."
+    "not covered by the guarantee."
 )
 
 RESERVE = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.advice import Cheaper
-from adyton.certify.answer import Amount, Promise, verbose_notes, ways_notes
+from adyton.certify.answer import Amount, RoundedGuarantee, verbose_notes, ways_notes
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, DiscoveryPreview, Way
@@ -60,7 +60,7 @@ class Preview(Shown):
     spent: Amount
     spent_after: Amount | None
     left: Amount
-    limit: Promise
+    budget: RoundedGuarantee
     more: int
     steps: tuple[Step, ...]
     certificate: Certificate
@@ -106,7 +106,7 @@ class Preview(Shown):
             "more": self.more,
             "affordable": self.affordable,
             "fits": self.would_fit,
-            "limit": self.limit.to_json(),
+            "budget": self.budget.to_json(),
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
@@ -155,8 +155,9 @@ class Preview(Shown):
         batch = f" for {self.batch_size} queries together" if self.batch_size > 1 else ""
         answered = _rows(len(self.keys)) if self.keys is not None else str(self.discovered_groups)
         notes = (
-            f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
-            f"The promise: {self.limit}, whatever is asked.",
+            f"Cost {self.cost} of the budget{batch}; spent {self.spent}, left {self.left}; "
+            f"{self._verdict()}.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
             *([str(self.chosen)] if self.chosen else []),
             *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
@@ -283,7 +284,7 @@ class OpeningPreview(Shown):
     cost: Amount
     spent: Amount
     left: Amount
-    limit: Promise
+    budget: RoundedGuarantee
     more: int
     later: Later | None
 
@@ -296,7 +297,7 @@ class OpeningPreview(Shown):
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
+            "budget": self.budget.to_json(),
             "more": self.more,
             "later": self.later.to_json() if self.later else None,
         }
@@ -308,14 +309,14 @@ class OpeningPreview(Shown):
             "cost": Amount.from_json(told["cost"]),
             "spent": Amount.from_json(told["spent"]),
             "left": Amount.from_json(told["left"], is_left=True),
-            "limit": Promise.from_json(told["limit"]),
+            "budget": RoundedGuarantee.from_json(told["budget"]),
             "more": told["more"],
             "later": None if told["later"] is None else Later.from_json(told["later"]),
         }
 
     def charge_rows(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("cost, of the limit", str(self.cost)),
+            ("cost, of the budget", str(self.cost)),
             ("spent", str(self.spent)),
             ("left", str(self.left)),
             ("fits", f"{self.more:,} times" if self.more > 1 else "once" if self.fits else "no"),
@@ -323,7 +324,7 @@ class OpeningPreview(Shown):
 
     def charge_notes(self) -> tuple[str, ...]:
         return (
-            f"The promise: {self.limit}, whatever is asked.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             "Nothing was read and nothing was charged.",
             *([str(self.later)] if self.later else []),
         )

@@ -115,7 +115,7 @@ def _check_seen(shown: Mapping[int, str], seen: Mapping[int, str]) -> None:
 
 def _open_header(told: Mapping[str, Any], accounting: str) -> OpenHeader:
     check_head(told["digest"])
-    return OpenHeader(accounting, decimal_units(told["limit"]), told["digest"])
+    return OpenHeader(accounting, decimal_units(told["budget"]), told["digest"])
 
 
 def _whole(pages: list[_Page[_Head]]) -> tuple[list[OpenLink], list[Receipt]]:

@@ -33,11 +33,11 @@ def tables_of(facts: Told) -> tuple[Table, ...]:
 def study_of(facts: Told) -> Study:
     """A study of the same tables and the same units, to make up rows with: it has no ledger and no plan."""
     own, *further = zip(tables_of(facts), facts["tables"], strict=True)
-    told, limit = facts["unit"], facts["limit"]
+    told, budget = facts["unit"], facts["budget"]
     unit = PrivacyUnit(told["adjacency"], told["person"], told["rows_per_person"])
     others = tuple(PrivateTable(table, one["rows_per_person"]) for table, one in further)
-    promised = Guarantee(limit["epsilon"], limit["delta"])
-    return Study(own[0], unit, promised, facts["accounting"], further=others, dialect=facts["dialect"])
+    guaranteed = Guarantee(budget["epsilon"], budget["delta"])
+    return Study(own[0], unit, guaranteed, facts["accounting"], further=others, dialect=facts["dialect"])
 
 
 def _table(told: Told) -> Table:

@@ -15,7 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.leaderboard import LeaderboardEntry, standings_sheet
-from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.score import Comparison, HoldoutBudget, Score
 from adyton.holdout.scorer import check_candidates, check_no_guess, points, predictions_for
 from adyton.holdout.senders import Sender
 from adyton.kernel.exact import Number, whole
@@ -107,16 +107,16 @@ class RemoteHoldout(LeftOpen, Shown):
         ``candidates`` is how many models will be tried: ScoresRefused now if fewer scores are left.
         """
         check_no_guess(self.facts["method"], needed=self.facts["needs_guess"])
-        check_candidates(candidates, self.statement().scores_left)
+        check_candidates(candidates, self.budget().scores_left)
         return RemoteScorer(self)
 
-    def statement(self) -> HoldoutStatement:
+    def budget(self) -> HoldoutBudget:
         """How many scores are left, and how close to the population each of them is."""
-        return self._line.get(self._path("statement"), HoldoutStatement.from_json)
+        return self._line.get(self._path("budget"), HoldoutBudget.from_json)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """How far it is."""
-        return self.statement().sheet(verbose=verbose)
+        return self.budget().sheet(verbose=verbose)
 
     def __repr__(self) -> str:
         facts = self.facts
@@ -182,7 +182,7 @@ class RemoteLeaderboard(LeftOpen, Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""
-        return standings_sheet(self.standings(), self._holdout.statement())
+        return standings_sheet(self.standings(), self._holdout.budget())
 
     def __repr__(self) -> str:
         return f"<Leaderboard of {self._holdout!r}>"

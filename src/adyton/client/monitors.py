@@ -10,7 +10,7 @@ from adyton.client.wording import text_of, words_of
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.kernel.exact import Number
 from adyton.kernel.schema import Table
-from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorStatement
+from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorBudget
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
 
@@ -58,19 +58,19 @@ class RemoteMonitor:
                 before = f"; the {place - 1} before it were answered: see answers()" if place > 1 else ""
                 said = f"query {place} of {len(queries)}: {wrong.message}{before}"
                 raise InvalidRequest(said, **wrong.facts) from None
-        return MonitorAnswers(answers, self.statement(), len(queries) - len(answers))
+        return MonitorAnswers(answers, self.budget(), len(queries) - len(answers))
 
     def answers(self) -> list[MonitorAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
         return self._line.get(self._path, lambda told: list(map(MonitorAnswer.from_json, told["answers"])))
 
-    def statement(self) -> MonitorStatement:
+    def budget(self) -> MonitorBudget:
         """How far the monitor is, and what it cost."""
-        return self._line.get(self._path, MonitorStatement.from_json)
+        return self._line.get(self._path, MonitorBudget.from_json)
 
-    def close(self) -> MonitorStatement:
+    def close(self) -> MonitorBudget:
         """For good: nothing is answered after it.  What was paid stays paid."""
-        return self._line.post(f"{self._path}/close", {}, MonitorStatement.from_json, _CLOSED)
+        return self._line.post(f"{self._path}/close", {}, MonitorBudget.from_json, _CLOSED)
 
     def __repr__(self) -> str:
         return f"<Monitor {self.number} of {self._study!r} at {self._line.host}>"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from adyton.certify import Answer, LastLook, Preview, Statement
+from adyton.certify import Answer, Budget, LastLook, Preview
 from adyton.client.address import path_of
 from adyton.client.chain import Chain
 from adyton.client.facts import tables_of
@@ -175,7 +175,7 @@ class RemoteStudy(_RemoteStudy, Shown):
     def monitors(self) -> MonitorList:
         """How far every own monitor is, oldest first.  Reads no data."""
         paid = [r.number for r in self._chain().receipts if monitor_in(r.order.query, r.order.detail)]
-        return MonitorList([self.monitor(number).statement() for number in paid])
+        return MonitorList([self.monitor(number).budget() for number in paid])
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:
         """The same study on rows that the server makes up from public facts: to try queries on, free."""
@@ -183,9 +183,9 @@ class RemoteStudy(_RemoteStudy, Shown):
             raise InvalidRequest(_MADE_UP_THERE)
         return RemoteMock(self._line, self.name, self.facts)
 
-    def statement(self) -> Statement:
-        """What has been spent, and what is left, in all and of one's own part."""
-        return self._line.get(self._path("statement"), Statement.from_json)
+    def budget(self) -> Budget:
+        """What has been spent, and what is left, in all and of one's own share."""
+        return self._line.get(self._path("budget"), Budget.from_json)
 
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been queried, as a curator says it."""
@@ -217,11 +217,11 @@ class RemoteStudy(_RemoteStudy, Shown):
         return self._chain().verify(head, self._seen)
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """Where it is, and its promise."""
-        limit, tables = self.facts["limit"], self._tables
+        """Where it is, and its guarantee."""
+        budget, tables = self.facts["budget"], self._tables
         rows = [
             ("server", self._line.url),
-            ("the promise, whatever is asked", f"epsilon {limit['epsilon']:g}, delta {limit['delta']:g}"),
+            ("the guarantee, whatever is asked", f"epsilon {budget['epsilon']:g}, delta {budget['delta']:g}"),
             *((f"table {one.name}", ", ".join(column.name for column in one.columns)) for one in tables),
         ]
         return Sheet(f"Study {self.name}", ("", ""), tuple(rows), left_aligned=2)

@@ -1,4 +1,4 @@
-"""The trusted curator: ask, preview, statement."""
+"""The trusted curator: ask, preview, budget."""
 
 from adyton.curator.curator import Curator
 from adyton.curator.opening import open_study

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.certify import Answer, Chosen, LastLook, Preview, Statement
+from adyton.certify import Answer, Budget, Chosen, LastLook, Preview
 from adyton.curator.certifying import (
     NewestNumbers,
     Reads,
@@ -205,9 +205,9 @@ class Curator(PaidOnce, Shown):
         """Loads the data now, as the first query would, and says what is wrong with it.  Free."""
         self._data.prepare()
 
-    def statement(self) -> Statement:
+    def budget(self) -> Budget:
         """What has been spent, and what is left."""
-        return self._purse.statement()
+        return self._purse.budget()
 
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been queried.
@@ -262,9 +262,9 @@ class Curator(PaidOnce, Shown):
         return f"<Curator of the study of {self.study.table.name!r}>"
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """The study, and how much of its limit is spent.  Nothing is read."""
+        """The study, and how much of its budget is spent.  Nothing is read."""
         totals = self._ledger.totals()
-        spent = f"{self._purse.amount(totals.spent)} of the limit"
+        spent = f"{self._purse.amount(totals.spent)} of the budget"
         used = (("spent", spent), ("charges", f"{totals.receipts:,}"))
         plain = self.study.sheet(verbose=verbose)
         return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)

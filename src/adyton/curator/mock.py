@@ -97,7 +97,7 @@ def units_of(study: Study, rows: int | None) -> int:
 
 
 def _of_size(study: Study, units: int) -> Study:
-    """The same promises about a table of another size.  A plan for that many rows is left out."""
+    """The same guarantees about a table of another size.  A plan for that many rows is left out."""
     declared, lines = study.table.rows, study.table.lines
     if declared is not None and lines is not None:
         lines = max(units, lines * units // declared)

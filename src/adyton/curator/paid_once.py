@@ -101,7 +101,7 @@ class PaidOnce(Walk):
         Reads no data.
         """
         paid = [r.number for r in self._ledger.receipts() if monitor_in(r.order.query, r.order.detail)]
-        return MonitorList([self.monitor(number).statement() for number in self._going_on(paid)])
+        return MonitorList([self.monitor(number).budget() for number in self._going_on(paid)])
 
     def open_pmw(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[PmwWords]
@@ -155,7 +155,7 @@ class PaidOnce(Walk):
         from adyton.monitors.pmw.terms import terms_in
 
         paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
-        return PmwList([self.pmw(number).statement() for number in self._going_on(paid)])
+        return PmwList([self.pmw(number).budget() for number in self._going_on(paid)])
 
     def _going_on(self, paid: list[int]) -> list[int]:
         return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
 from adyton.arithmetic.search import geometric
-from adyton.certify import Amount, Promise, Proof, Statement, Step
+from adyton.certify import Amount, Budget, Proof, RoundedGuarantee, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
@@ -75,12 +75,12 @@ _ROUNDED = 10**9  # by a part of so many a charge may be above the share that wa
 
 
 class Account(TypedDict):
-    """What is said of the limit beside any charge."""
+    """What is said of the budget beside any charge."""
 
     cost: Amount
     spent: Amount
     left: Amount
-    limit: Promise
+    budget: RoundedGuarantee
 
 
 class ChargeFacts(Account):
@@ -97,16 +97,16 @@ class Purse:
         self.study, self._ledger, self._population = study, ledger, population
 
     @cached_property
-    def limit(self) -> Promise:
-        """The promise: fixed when the study was made, whatever is asked."""
-        return Promise(printed_up(self.study.limit.epsilon), printed_up(self.study.limit.delta))
+    def guarantee(self) -> RoundedGuarantee:
+        """The guarantee: fixed when the study was made, whatever is asked."""
+        return RoundedGuarantee(printed_up(self.study.budget.epsilon), printed_up(self.study.budget.delta))
 
     def amount(self, units: int) -> Amount:
         return Amount(self.study.accounting, units, self._ledger.header.limit)
 
     def left(self, spent: int) -> Amount:
-        limit = self._ledger.header.limit
-        return Amount(self.study.accounting, limit - spent, limit, is_left=True)
+        budget = self._ledger.header.limit
+        return Amount(self.study.accounting, budget - spent, budget, is_left=True)
 
     def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""
@@ -212,7 +212,7 @@ class Purse:
             "cost": self.amount(amount),
             "spent": self.amount(spent),
             "left": self.left(spent),
-            "limit": self.limit,
+            "budget": self.guarantee,
         }
 
     def paid(self, receipt: Receipt, *, repeated: bool) -> ChargeFacts:
@@ -225,7 +225,7 @@ class Purse:
         """How many like this, which was paid for, would fit: of other units, each for the least charge."""
         return self.room(last).times(order.amount if self.study.parts == 1 else 1, order.radius)
 
-    def statement(self) -> Statement:
+    def budget(self) -> Budget:
         """What has been spent, and what is left."""
         totals = self._ledger.totals()
         cap, certified = self._population.certified
@@ -238,10 +238,10 @@ class Purse:
 
             reserve = said_of(self.study, self._ledger)
             last = None if last is not None and last.order.query == OPENED else last
-        return Statement(
+        return Budget(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
-            limit=self.limit,
+            guarantee=self.guarantee,
             queries=totals.receipts,
             more=self.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, totals.spent),
@@ -298,7 +298,7 @@ def plan_as_charged(
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is free: of the limit, and of stability and queries where charges beyond them are refused."""
+    """What is free: of the budget, and of stability and queries where charges beyond them are refused."""
 
     left: int
     radius: int | None = None
@@ -345,7 +345,7 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUERIES:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    used, whole = "cost", f"the limit of {facts['by']}" if "by" in facts else "the limit"
+    used, whole = "cost", f"the budget of {facts['by']}" if "by" in facts else "the budget"
     if "shared_budget" in facts:
         whole = f"the shared budget {facts['shared_budget']}"
     if isinstance(refusal, ValidityRefused):

@@ -20,9 +20,9 @@ _AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spe
 class Receipts(Shown, list[Receipt]):
     """Receipts, oldest first: a list that prints and shows itself in a notebook, of a long one the newest."""
 
-    def __init__(self, receipts: Iterable[Receipt], header: Header, limit: int) -> None:
+    def __init__(self, receipts: Iterable[Receipt], header: Header, budget: int) -> None:
         super().__init__(receipts)
-        self._header, self._accounting, self._limit = header, header.accounting, limit
+        self._header, self._accounting, self._budget = header, header.accounting, budget
         self._most, self._earlier = MOST_ROWS, 0
         self._before: int | None = None
 
@@ -36,7 +36,7 @@ class Receipts(Shown, list[Receipt]):
             if given is not None and (type(given) is not int or given < 1):
                 raise InvalidRequest(f"{name} is a whole number, 1 or more, not {given!r}")
         most, end = last or MOST_ROWS, len(self) if before is None else self._place(before)
-        part = Receipts(self[max(0, end - most) : end], self._header, self._limit)
+        part = Receipts(self[max(0, end - most) : end], self._header, self._budget)
         part._most, part._earlier, part._before = most, self._earlier + max(0, end - most), before
         return part
 
@@ -44,7 +44,7 @@ class Receipts(Shown, list[Receipt]):
         return bisect.bisect_left(self, number, key=lambda receipt: receipt.number)
 
     def _cost(self, receipt: Receipt) -> Amount:
-        return Amount(self._accounting, receipt.order.amount, self._limit)
+        return Amount(self._accounting, receipt.order.amount, self._budget)
 
     def to_json(self) -> dict[str, Any]:
         """With all that a replay needs: whoever has it can compute every digest again."""
@@ -74,7 +74,7 @@ class Receipts(Shown, list[Receipt]):
         none = f"before {self._before}" if self._before else "yet"
         notes: tuple[str, ...] = (f"Nothing was charged {none}.",)
         if rows:
-            notes = ("Costs are shares of the limit.",)
+            notes = ("Costs are shares of the budget.",)
         if earlier and rows:
             where = f"--before {rows[0][0]}" if command else f"newest(before={rows[0][0]})"
             are = "receipt is" if earlier == 1 else "receipts are"
@@ -95,7 +95,7 @@ def header_told(header: Header) -> dict[str, Any]:
     """The first link of the chain."""
     return {
         "study": header.study,
-        "limit": decimal_text(header.limit),
+        "budget": decimal_text(header.limit),
         "salt": header.salt,
         "digest": header.digest,
     }
@@ -124,7 +124,7 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
         "detail": order.detail,
         "request": order.request,
         "spent_by": decimal_text(receipt.spent_by),
-        "sub_limit": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
+        "budget_share": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
         "secret": receipt.secret,
     }
 
@@ -154,8 +154,8 @@ class EarlierAnswers:
 
 def header_from(told: Mapping[str, Any], accounting: str) -> Header:
     """LedgerCorrupt unless its digest is the one that was told."""
-    limit = decimal_units(told["limit"])
-    header = Header(told["study"], accounting, limit, told["salt"])
+    budget = decimal_units(told["budget"])
+    header = Header(told["study"], accounting, budget, told["salt"])
     if header.digest != told["digest"]:
         raise LedgerCorrupt("the header of the ledger does not have the digest that was told")
     return header
@@ -173,7 +173,7 @@ def link_from(told: Mapping[str, Any]) -> OpenLink:
 
 def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
     """``before``: how many orders before it no theorem covers.  LedgerCorrupt unless its digest is right."""
-    link, sub_limit = link_from(told), told["sub_limit"]
+    link, budget_share = link_from(told), told["budget_share"]
     order = Order(
         told["query"],
         told["detail"],
@@ -192,7 +192,7 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
         link.spent_pure,
         link.unproved,
         decimal_units(told["spent_by"]),
-        None if sub_limit is None else decimal_units(sub_limit),
+        None if budget_share is None else decimal_units(budget_share),
         link.settled,
         link.asked_at,
         link.previous,

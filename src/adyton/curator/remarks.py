@@ -22,7 +22,7 @@ _OCCURRING = (
     "Those values of {} are counted that have a noisy count above {:,}: with probability 95 % all of them "
     "have rows. The noise interval reaches to all values that may have some."
 )
-_COMMON = "These are the rows with the largest noisy {}; noise intervals of {} hold for all rows at once"
+_COMMON = "These are the rows with the largest noisy {}; noise intervals of {} are simultaneous"
 _SURE = ", and say that no other row belongs here."
 _UNSURE = ", and say that others may belong in the place of {} of these {:,}."
 

@@ -97,7 +97,7 @@ def _panel(name: str, values: Sequence[Mapping[str, Any]], groups: Sequence[str]
     there = [interval for interval in wide if "level" in interval]
     kinds = [f"noise interval ({_percent(values[0]['noise_interval'])}, for these rows)"]
     if there:
-        kinds.append(f"population interval ({_percent(there[0])}, for all answers of the study at once)")
+        kinds.append(f"population interval ({_percent(there[0])}, simultaneous for all answers of the study)")
     days = any(isinstance(value["value"], str) for value in values)
     bars = tuple(_bar(group, value, days) for group, value in zip(groups, values, strict=True))
     absent = [str(interval["absent"]) for interval in wide if "absent" in interval]

@@ -1,4 +1,4 @@
-"""Where the limit went: what was left after each receipt, for privacy, for each name, for validity."""
+"""Where the budget went: what was left after each receipt, for privacy, for each name, for validity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adyton.figures.wording import lines, shortened, visible
 from adyton.kernel.exact import float_down, float_up
 
 MOST_POINTS = 200  # of a line; between them no receipt is drawn, and those that are stand where they belong
-MOST_NAMES = 5  # with a part of the limit, those who asked last
+MOST_NAMES = 5  # with a budget share, those who asked last
 _HEIGHT, _LOWER = 240, 120
 _PRIVACY, _VALIDITY = "left for privacy", "left for validity"
 _SPENT = "counted for validity"
@@ -35,21 +35,21 @@ class _Course:
     points: Points
 
 
-def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = None) -> Figure:
+def burn_down(chain: Mapping[str, Any], budget: Mapping[str, Any] | None = None) -> Figure:
     """The burn-down of a study, from the JSON object of ``adyton receipts --json``.
 
     That of ``GET /v1/studies/{study}/receipts`` does as well, with the lists of all its pages joined: its
-    ``links`` give the totals, and ``receipts`` what is left to those with a part of the limit who are shown.
-    ``statement`` is that of ``adyton statement --json``; in a pure study it says what validity may spend.
+    ``links`` give the totals, and ``receipts`` what is left to those with a budget share who are shown.
+    ``budget`` is that of ``adyton budget --json``; in a pure study it says what validity may spend.
     With Gaussian noise validity has no limit, and what counts for it is drawn below.  Per cents are rounded
     down.
     """
     links = chain.get("links") or chain["receipts"]
-    limit = Fraction(chain["header"]["limit"])
+    whole = Fraction(chain["header"]["budget"])
     shown = thinned(links)  # before anything is computed: a history may be long
-    privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in shown], limit))
+    privacy = _Course(_PRIVACY, _left([(one["number"], Fraction(one["spent"])) for one in shown], whole))
     radii = [(one["number"], Fraction(one["spent_radius"])) for one in shown]
-    cap = (statement or {}).get("validity", {}).get("cap")
+    cap = (budget or {}).get("validity", {}).get("cap")
     courses, notes = [privacy], []
     if cap is not None and Fraction(cap) > 0:
         courses.append(_Course(_VALIDITY, _left(radii, Fraction(cap))))
@@ -58,28 +58,28 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     named, more = _parts(chain["receipts"])
     courses += named
     if more:
-        notes.append(f"Not drawn: the parts of {more:,} more names.")
+        notes.append(f"Not drawn: the budget shares of {more:,} more names.")
     below = None
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
         notes.append(_NO_LIMIT)
-    unit = "bits" if statement and "transcript" in statement else "mu0²"
+    unit = "bits" if budget and "transcript" in budget else "mu0²"
     return _figure(courses, below, notes, len(links), unit)
 
 
-def _left(spent: Sequence[tuple[int, Fraction]], limit: Fraction) -> Points:
+def _left(spent: Sequence[tuple[int, Fraction]], whole: Fraction) -> Points:
     """In per cent, from 100 before the first receipt on."""
     return [
         (0, 100.0),
-        *((number, float_down(max(Fraction(0), 100 * (1 - s / limit)))) for number, s in spent),
+        *((number, float_down(max(Fraction(0), 100 * (1 - s / whole)))) for number, s in spent),
     ]
 
 
 def _parts(receipts: Sequence[Mapping[str, Any]]) -> tuple[list[_Course], int]:
-    """What was left to each name with a part of the limit; a part may change, and then the line jumps."""
+    """What was left to each name with a budget share; a share may change, and then the line jumps."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for one in receipts:
-        if one.get("sub_limit") is not None:
+        if one.get("budget_share") is not None:
             found.setdefault(str(one["by"]), []).append(one)
     newest = sorted(found.items(), key=lambda item: int(item[1][-1]["number"]))[-MOST_NAMES:]
     courses = [_Course(f"left for {shortened(name, 24)}", _own(own)) for name, own in newest]
@@ -90,7 +90,7 @@ def _own(receipts: Sequence[Mapping[str, Any]]) -> Points:
     """Of one name; of a part of nothing, nothing is left."""
     left: list[tuple[int, float]] = [(0, 100.0)]
     for one in thinned(receipts):
-        part_of, spent = Fraction(one["sub_limit"]), Fraction(one["spent_by"])
+        part_of, spent = Fraction(one["budget_share"]), Fraction(one["spent_by"])
         share = 100 * (1 - spent / part_of) if part_of else Fraction(0)
         left.append((one["number"], float_down(max(Fraction(0), share))))
     return left

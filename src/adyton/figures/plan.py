@@ -101,7 +101,7 @@ def _described(
 
 def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
     """Needs the extra ``plot`` to be drawn."""
-    promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
+    certainty = f"within ±{float(tolerance):g}, with simultaneous {float(100 * confidence):.12g} % confidence"
     certified = [
         ChartLine(_NAMES.get(name, name), found.rows, [q or None for q in queries], strong=name == _BEST)
         for name, queries in reversed(found.certified.items())
@@ -114,7 +114,7 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Figure:
         ChartLine("attack on decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
     ]
     return curves_figure(
-        f"Adaptive queries certified {promise}",
+        f"Adaptive queries certified {certainty}",
         ChartAxis("number of rows", log=True),
         ChartAxis("number of adaptive queries", log=True),
         [*([described] if len(described.x) > 1 else []), *certified, *attacks],

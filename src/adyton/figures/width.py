@@ -60,7 +60,7 @@ def attacked(rows: int, queries: int, scale: float, share: float, failure: float
 
     All but the last query are random ones of this share; their answers vote, each by its distance from the
     share, and the last query asks for the rows that the vote favours most.  A computation in floats, not a
-    promise.
+    guarantee.
     """
     variance, normal = share * (1 - share), special()
     gained = math.sqrt((queries - 1) * variance) / (rows * math.sqrt(scale**2 + variance / rows))

@@ -17,7 +17,7 @@ from adyton.holdout.methods.options import (
     Split,
     Thresholdout,
 )
-from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.score import Comparison, HoldoutBudget, Score, Slice
 
 __all__ = [
     "Auto",
@@ -27,7 +27,7 @@ __all__ = [
     "Gaussian",
     "GuessAndCheck",
     "Holdout",
-    "HoldoutStatement",
+    "HoldoutBudget",
     "HypothesisClass",
     "Ladder",
     "Leaderboard",

@@ -1,4 +1,4 @@
-"""What a holdout says: scores, comparisons and statements, of public facts and released numbers alone."""
+"""What a holdout says: scores, comparisons and budgets, of public facts and released numbers alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_last import last_ends
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import SlicesPlan
-from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.score import Comparison, HoldoutBudget, Score, Slice
 from adyton.holdout.stages import TranscriptEntry
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import next_down, next_up
@@ -148,15 +148,15 @@ class Certifier:
             repeated,
         )
 
-    def statement(self, count: int, left: int | None, head: str, closed: bool = False) -> HoldoutStatement:
+    def budget(self, count: int, left: int | None, head: str, closed: bool = False) -> HoldoutBudget:
         facts = self.facts
-        return HoldoutStatement(
+        return HoldoutBudget(
             facts.metric.name,
             facts.method,
             facts.items,
             count,
             left,
-            self._promised(),
+            self._guaranteed(),
             self.level,
             head,
             self.certificate(),
@@ -188,7 +188,7 @@ class Certifier:
             theorems = (*theorems, "AUC-BY-PAIRS")
         return Certificate(theorems, assumed)
 
-    def _promised(self) -> float | None:
+    def _guaranteed(self) -> float | None:
         """How close to the population every score is."""
         plan, unit = self.plan, self.facts.unit
         if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):

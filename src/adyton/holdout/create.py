@@ -114,8 +114,8 @@ def planned(
         if near:
             return uniform
         raise InvalidRequest(
-            f"{frame.items:,} items certify all rules of {uniform.rules.name} at once within {width:.4g}, "
-            f"and no other method comes nearer: ask for less, or have more items"
+            f"{frame.items:,} items simultaneously certify all rules of {uniform.rules.name} within "
+            f"{width:.4g}, and no other method comes nearer: ask for less, or have more items"
         ) from None
     assert isinstance(other, GaussianPlan)  # with a class there is no other method
     return uniform if near and width <= other.half_width() else other
@@ -145,7 +145,7 @@ def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:
     return Aim(within, scores, unit)
 
 
-def limit_of(plan: Plan) -> int:
+def budget_of(plan: Plan) -> int:
     """What may ever be charged: every score, or the one price of a staged method."""
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
@@ -165,7 +165,7 @@ def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array 
                 write_new(files[what], paper.getvalue(), 0o600)
                 made.append(files[what])
         fingerprint = facts.fingerprint(arrays["labels"], arrays["features"])
-        header = Header.fresh(fingerprint, plan.accounting, limit_of(plan))
+        header = Header.fresh(fingerprint, plan.accounting, budget_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)

@@ -22,10 +22,10 @@ from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_
 from adyton.holdout.create import (
     Items,
     aim_of,
+    budget_of,
     checked_folder,
     file_named,
     given_items,
-    limit_of,
     make_files,
     range_of,
 )
@@ -53,7 +53,7 @@ from adyton.holdout.metrics import (
     total,
     values_of,
 )
-from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.score import Comparison, HoldoutBudget, Score
 from adyton.holdout.scorer import Scorer, check_candidates, check_no_guess
 from adyton.holdout.senders import Sender
 from adyton.holdout.stages import Transcript
@@ -159,7 +159,7 @@ class Holdout(Shown):
         ledger = SqliteLedger(ledger_path(path))
         try:
             made = facts.fingerprint(labels, read_features(path, facts))
-            if ledger.header.study != made or ledger.header.limit != limit_of(plan):
+            if ledger.header.study != made or ledger.header.limit != budget_of(plan):
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
             return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:
@@ -308,21 +308,21 @@ class Holdout(Shown):
         ``candidates`` is how many models will be tried: ScoresRefused now if fewer scores are left.
         """
         check_no_guess(self.facts.method, needed=self.needs_guess)
-        check_candidates(candidates, self.statement().scores_left)
+        check_candidates(candidates, self.budget().scores_left)
         return Scorer(self.path)
 
-    def statement(self) -> HoldoutStatement:
+    def budget(self) -> HoldoutBudget:
         """How many scores are left, and how close to the population each of them is."""
         plan, ledger, stages = self.__plan, self.__ledger, self.__stages
         if stages is not None:
-            return self.__certifier.statement(stages.count(), stages.left(), stages.heads()[-1])
+            return self.__certifier.budget(stages.count(), stages.left(), stages.heads()[-1])
         assert isinstance(plan, PricedPlan)
         left, closed = scores_left(plan, ledger.spent()), closed_by(ledger) is not None
-        return self.__certifier.statement(ledger.count(), left, ledger.head(), closed)
+        return self.__certifier.budget(ledger.count(), left, ledger.head(), closed)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """How far it is; no label is part of it."""
-        return self.statement().sheet(verbose=verbose)
+        return self.budget().sheet(verbose=verbose)
 
     def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.

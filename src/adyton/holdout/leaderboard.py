@@ -13,7 +13,7 @@ from typing import Any
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.score import HoldoutStatement, Score, as_json, half_of, interval_from, text_of
+from adyton.holdout.score import HoldoutBudget, Score, as_json, half_of, interval_from, text_of
 from adyton.holdout.scorer import points
 from adyton.holdout.senders import Sender
 from adyton.kernel.exact import Number
@@ -49,9 +49,9 @@ class LeaderboardEntry:
 class Leaderboard(Shown):
     """Entrants, their models and scores.  Names are kept in the ledger with the scores.
 
-    All intervals hold at once, so a model whose interval lies above another's is better on the population;
-    models that are not separated like this are tied.  On a ladder only those are listed that once were the
-    best, each with the number that was shown then.
+    All intervals are simultaneous, so a model whose interval lies above another's is better on the
+    population; models that are not separated like this are tied.  On a ladder only those are listed that once
+    were the best, each with the number that was shown then.
 
     >>> adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1").close()
     >>> with adyton.Leaderboard(folder / "h.toml") as board:
@@ -119,13 +119,13 @@ class Leaderboard(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""
-        return standings_sheet(self.standings(), self._holdout.statement())
+        return standings_sheet(self.standings(), self._holdout.budget())
 
     def __repr__(self) -> str:
         return f"<Leaderboard of {self._holdout!r}>"
 
 
-def standings_sheet(entries: Sequence[LeaderboardEntry], statement: HoldoutStatement) -> Sheet:
+def standings_sheet(entries: Sequence[LeaderboardEntry], budget: HoldoutBudget) -> Sheet:
     """Entries as a table, and how many scores are left.  Models have a column if one of them has a name."""
     rows, named = [], any(e.model is not None for e in entries)
     for e in entries:
@@ -134,8 +134,8 @@ def standings_sheet(entries: Sequence[LeaderboardEntry], statement: HoldoutState
         shown = number(e.value, half_of(e.interval))
         rows.append((place, e.entrant, *model, shown, text_of(e.interval), str(e.submissions)))
     model_header = ("model",) if named else ()
-    headers = ("rank", "entrant", *model_header, statement.metric, "population", "submissions")
-    said = str(statement)
+    headers = ("rank", "entrant", *model_header, budget.metric, "population", "submissions")
+    said = str(budget)
     notes = [f"{said[0].upper()}{said[1:]}."]
     if not rows:
         notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")

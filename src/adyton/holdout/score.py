@@ -1,4 +1,4 @@
-"""What comes out of a holdout: a score, a comparison, a statement."""
+"""What comes out of a holdout: a score, a comparison, a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REPEATED = "The same predictions as before: the same answer, free of charge."
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One group's part of a score; all intervals hold at once."""
+    """One group's part of a score; all intervals are simultaneous."""
 
     value: float
     interval: Interval | None
@@ -36,7 +36,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Score(Shown):
-    """A value, the interval that holds for this and all other scores at once, and how many are left.
+    """A value, the interval that holds simultaneously for this and all other scores, and how many are left.
 
     ``interval`` is None where nothing is certified.  ``said`` is what the method did: "score" for most,
     "training" or "holdout" for Thresholdout, "yes" or "no" for SparseValidate; "last" of the one without
@@ -127,7 +127,7 @@ class Comparison(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class HoldoutStatement(Shown):
+class HoldoutBudget(Shown):
     """How far a holdout is: scores given, scores left, and what each of them is worth."""
 
     metric: str
@@ -147,7 +147,7 @@ class HoldoutStatement(Shown):
         return as_json(self, *names, "confidence", "head", "certificate")
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> HoldoutStatement:
+    def from_json(cls, told: Mapping[str, Any]) -> HoldoutBudget:
         known = {field.name: told[field.name] for field in fields(cls)}
         return cls(**{**known, "certificate": Certificate.from_json(told["certificate"])})
 

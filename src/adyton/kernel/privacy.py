@@ -1,4 +1,4 @@
-"""Privacy as data: who is protected, what was promised, and what one release costs."""
+"""Privacy as data: who is protected, what was guaranteed, and what one release costs."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ class Table:
     guess.
 
     ``lines`` is a public guess of how many rows count, where a unit may have several.  It chooses noise and
-    sizes; no promise rests on it.
+    sizes; no guarantee rests on it.
     ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
     ``dimensions`` are the public tables that may be joined; ``join`` says what a joined table is made of.
     ``most_rows`` of a person count, where persons are units; the study says it, here as well.

@@ -99,19 +99,19 @@ class MonitorAnswers(Shown):
     """Several answers of one monitor, in their order; ``not_asked``: how many queries it halted before."""
 
     answers: Sequence[MonitorAnswer]
-    statement: MonitorStatement
+    budget: MonitorBudget
     not_asked: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {
             "answers": [answer.to_json() for answer in self.answers],
             "not_asked": self.not_asked,
-            "positives_left": self.statement.positives_left,
-            "halted": self.statement.halted,
-            "closed": self.statement.closed,
-            "feeds": self.statement.feeds,
-            "head": self.statement.head,
-            "monitor": self.statement.number,
+            "positives_left": self.budget.positives_left,
+            "halted": self.budget.halted,
+            "closed": self.budget.closed,
+            "feeds": self.budget.feeds,
+            "head": self.budget.head,
+            "monitor": self.budget.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -123,11 +123,11 @@ class MonitorAnswers(Shown):
         headers = ("", "query", "answer", *(("value", "noise interval") if numeric else ()))
         excess = numeric and any(one.compared_as == "mean" and one.above for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
-        notes = [*left_out, *([_EXCESS] if excess else []), self.statement.state]
+        notes = [*left_out, *([_EXCESS] if excess else []), self.budget.state]
         if self.not_asked:
             many, them = ("query was", "it") if self.not_asked == 1 else ("queries were", "them")
             notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
-        title = f"Monitor {self.statement.number}: {self.statement.monitor}"
+        title = f"Monitor {self.budget.number}: {self.budget.monitor}"
         return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2, newest=True)
 
 
@@ -160,7 +160,7 @@ class MonitorPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorStatement(Shown):
+class MonitorBudget(Shown):
     """How far a monitor is.  The noise of its threshold is no part of it."""
 
     monitor: str
@@ -219,7 +219,7 @@ class MonitorStatement(Shown):
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> MonitorStatement:
+    def from_json(cls, told: Mapping[str, Any]) -> MonitorBudget:
         names = ("monitor", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
         known: dict[str, Any] = {name: told[name] for name in names}
         known |= {"cost": Amount.from_json(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
@@ -232,7 +232,7 @@ class MonitorStatement(Shown):
             ("queries so far", str(self.feeds)),
             ("halted", "yes" if self.halted else "no"),
             *([("closed", "yes")] if self.closed else []),
-            ("cost, of the limit", str(self.cost)),
+            ("cost, of the budget", str(self.cost)),
         )
         notes = (
             self.state,
@@ -246,7 +246,7 @@ class MonitorStatement(Shown):
 class MonitorList(Shown):
     """Every monitor of a study, oldest first."""
 
-    monitors: Sequence[MonitorStatement]
+    monitors: Sequence[MonitorBudget]
 
     def to_json(self) -> dict[str, Any]:
         return {"monitors": [monitor.to_json() for monitor in self.monitors]}
@@ -263,6 +263,6 @@ class MonitorList(Shown):
             )
             for one in self.monitors
         )
-        headers = ("number", "of", "state", "positives", "queries", "cost, of the limit")
+        headers = ("number", "of", "state", "positives", "queries", "cost, of the budget")
         notes = () if rows else ("No monitor was opened yet: adyton monitor open.",)
         return Sheet("Monitors", headers, rows, notes, left_aligned=3, newest=True)

@@ -18,7 +18,7 @@ from adyton.kernel.ledger.texts import check_head
 from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import Asked, Comparisons
 from adyton.kernel.special.monitor import sparse_of
-from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorStatement
+from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorBudget
 from adyton.monitors.compared import Compared, compared
 from adyton.monitors.notes import (
     MonitorEntry,
@@ -93,22 +93,22 @@ class OpenMonitor:
                 answers.append(self.feed(query, above=above, dialect=dialect))
             except PrivacyRefused:  # it has halted, by these answers or by those of others
                 break
-        return MonitorAnswers(answers, self.statement(), len(queries) - len(answers))
+        return MonitorAnswers(answers, self.budget(), len(queries) - len(answers))
 
-    def close(self) -> MonitorStatement:
+    def close(self) -> MonitorBudget:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
         self._comparisons.close()
-        return self.statement()
+        return self.budget()
 
     def answers(self) -> list[MonitorAnswer]:
         """Every answer so far, oldest first; also one that a crash kept from its asker.  Free of charge."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(fed, place) for place, fed in enumerate(notes, start=1) if fed is not None]
 
-    def statement(self) -> MonitorStatement:
+    def budget(self) -> MonitorBudget:
         """How far the monitor is, and what it cost."""
         heads, last = self._heads()
-        return MonitorStatement(
+        return MonitorBudget(
             monitor=self._receipt.order.query,
             number=self.number,
             kind=self._kind,

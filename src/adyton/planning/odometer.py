@@ -10,7 +10,7 @@ from adyton.kernel.accounting.rules import LEAST_DELTA
 from adyton.kernel.exact import UNITS_PER_ONE, float_up, printed_up
 from adyton.study import Study
 
-_OCTAVES = 5  # good from the limit down to a thousandth of it
+_OCTAVES = 5  # good from the budget down to a thousandth of it
 
 
 def read_odometer(study: Study, spent: int) -> Odometer:
@@ -20,7 +20,7 @@ def read_odometer(study: Study, spent: int) -> Odometer:
     ``discovery_delta``. Assumes:  what the accounting of the study assumes of every release.
     Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
     """
-    delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown
+    delta = printed_up(study.budget.delta)  # what noise leaves of it is for own keys of a unit that are shown
     if study.accounting == "pure":
         return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
     halves = 2 if study.accounting == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP

@@ -129,5 +129,5 @@ def detail_of(noisy: NoisyReading, name: str | None = None) -> list[object]:
 
 
 def most_for_each(study: Study) -> int:
-    """Each query may have all of the limit, but for the least unit that every later charge takes."""
+    """Each query may have all of the budget, but for the least unit that every later charge takes."""
     return study.allowed - study.parts

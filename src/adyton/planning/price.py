@@ -91,9 +91,9 @@ def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -
     """The price that the caller names, or the one that the query itself names in its OPTIONS."""
     written = [asking for asking in requests if asking.epsilon is not None]
     for asking in requests:
-        if asking.delta is not None and asking.delta < study.limit.delta:
+        if asking.delta is not None and asking.delta < study.budget.delta:
             raise InvalidRequest(
-                f"this study promises delta = {float(study.limit.delta):g}; a query cannot promise less"
+                f"this study guarantees delta = {float(study.budget.delta):g}; a query cannot guarantee less"
             )
     if not written:
         return price_of(**words)
@@ -157,7 +157,7 @@ def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, 
 def check_widths(price: Price, queries: Sequence[Query]) -> None:
     """Refuses one number for values of different units, and names that are missing or unknown.
 
-    Values whose width nobody can promise, such as quantiles, are left to those who refuse them.
+    Values whose width nobody can guarantee, such as quantiles, are left to those who refuse them.
     """
     if price.by != "within":
         return
@@ -269,7 +269,7 @@ class Pricing:
         return _made_once(self._kind.for_cost, reading.sensitivity, cost)
 
     def check_total(self, what: str) -> None:
-        """For values whose width nobody can promise before the rows are read, and which are never rounded."""
+        """For values whose width nobody can guarantee before the rows are read; they are never rounded."""
         refuse_where_rounded(self.study, what)
         if not self.is_total:
             raise InvalidRequest(
@@ -333,7 +333,7 @@ def units_of(study: Study, price: Price, left: int) -> int:
         case _:
             units = study.units_for(price.amount)
     if study.parts > 1 and units <= study.allowed:
-        units = min(units, left)  # all of the limit leaves room for the charges of later queries
+        units = min(units, left)  # all of the budget leaves room for the charges of later queries
     if units < 1:
         raise _nothing_left(study) if price.by == "share" and left < 1 else InvalidRequest(TOO_SMALL)
     return units
@@ -341,8 +341,8 @@ def units_of(study: Study, price: Price, left: int) -> int:
 
 def _nothing_left(study: Study) -> PrivacyRefused:
     """Of nothing there is no share; the least that could be charged is one unit."""
-    limit = decimal_text(study.allowed)
-    amounts = {"requested": decimal_text(1), "spent": limit, "limit": limit, "largest": "0"}
+    budget = decimal_text(study.allowed)
+    amounts = {"requested": decimal_text(1), "spent": budget, "limit": budget, "largest": "0"}
     facts = {**amounts, "counted_in": study.accounting, "fits": None}
     return PrivacyRefused("nothing is left of which a share could be spent; nothing was charged", **facts)
 

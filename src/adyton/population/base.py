@@ -150,10 +150,10 @@ class Population(ABC):
     def _assumptions(self) -> tuple[str, ...]:
         reserve = self.study.reserve is not None
         size = "as many units as are not in the reserve" if reserve else "a table of this size"
-        at_once = "population intervals hold for all answers of the study at once with probability"
         return (
             "the units are independent draws from the population",
-            f"{at_once} {self.level:.12g}",
+            "population intervals hold simultaneously, for all answers of the study, with probability "
+            f"{self.level:.12g}",
             f"the population value of a count or sum is its expectation for {size}",
             *(["a salted hash sends each unit to the reserve as if by lot"] if reserve else []),
         )

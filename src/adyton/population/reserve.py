@@ -30,7 +30,7 @@ _BEFORE = (
 )
 _PUBLISHED = (
     "If the outcome is published, answers to queries, before and after, keep their population intervals. "
-    "But it is an exact statement about the units of the reserve: no promise of privacy covers it for them."
+    "But it is an exact statement about the units of the reserve: no guarantee of privacy covers it for them."
 )
 
 
@@ -119,7 +119,7 @@ def _of(receipt: Receipt) -> Opening:
 
 
 def said_of(study: Study, ledger: Ledger) -> str:
-    """In a few words, for a statement."""
+    """In a few words, for a budget."""
     assert study.reserve is not None
     share, opening = f"about {float(100 * study.reserve.share):.4g} % of the units", opening_in(ledger)
     if opening is None:

@@ -1,4 +1,4 @@
-"""The public facts of a study as JSON: what may be asked about, of whom, under which promise."""
+"""The public facts of a study as JSON: what may be asked about, of whom, under which guarantee."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def facts_told(name: str, study: Study) -> dict[str, Any]:
     return {
         "name": name,
         "fingerprint": study.fingerprint,
-        "limit": {"epsilon": printed_up(study.limit.epsilon), "delta": printed_up(study.limit.delta)},
+        "budget": {"epsilon": printed_up(study.budget.epsilon), "delta": printed_up(study.budget.delta)},
         "accounting": study.accounting,
         "unit": {"adjacency": unit.adjacency, "person": unit.person, "rows_per_person": unit.rows},
         "validity": None if validity is None else {"confidence": float(validity.confidence)},

@@ -86,9 +86,9 @@ class ServedHoldout:
         with self._used_by(who) as holdout:
             return holdout.close_with(_array(predictions)).to_json()
 
-    def statement(self) -> dict[str, Any]:
+    def budget(self) -> dict[str, Any]:
         with self._lock:
-            return self._holdout.statement().to_json()
+            return self._holdout.budget().to_json()
 
     def scores(self, who: Identity) -> list[dict[str, Any]]:
         """The own ones; all of them for those who may see all receipts."""
@@ -110,7 +110,7 @@ class ServedHoldout:
         header = ledger.header.open
         told: dict[str, Any] = {
             "accounting": header.accounting,
-            "header": {"limit": decimal_text(header.limit), "digest": header.digest},
+            "header": {"budget": decimal_text(header.limit), "digest": header.digest},
         }
         if self._holdout.is_priced:
             page, following = page_of(ledger, after)
@@ -150,7 +150,7 @@ class ServedHoldout:
 
     def _for(self, who: Identity) -> Holdout:
         """On the account of a name.  Where all scores are paid for at once nobody can have a part of them."""
-        whole = who.limit_share is None and who.price_share is None and who.session is None
+        whole = who.budget_share is None and who.price_share is None and who.session is None
         if not self._holdout.is_priced and whole:
             return self._holdout
         return self._holdout.through(lambda ledger: on_account(ledger, who, self.sessions))

@@ -20,37 +20,37 @@ PROVIDED = "oidc "  # before names that an identity provider vouches for: no tok
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Shares are of the study's limit: ``limit_share`` for all queries of this name together,
+    """Shares are of the study's budget: ``budget_share`` for all queries of this name together,
     ``price_share`` for one of them.  ``rate`` is how many requests a minute are taken; None: as the server
     says.  ``session`` is what one session of this name may do; None: whatever the name may.
     """
 
     name: str
     role: Role
-    limit_share: Fraction | None = None
+    budget_share: Fraction | None = None
     price_share: Fraction | None = None
     rate: int | None = None
     session: Caps | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        check_share(self.limit_share, "limit-share")
+        check_share(self.budget_share, "budget-share")
         check_share(self.price_share, "price-share")
         if self.rate is not None and (type(self.rate) is not int or not 1 <= self.rate <= _FASTEST):
             raise InvalidRequest(_RATE)
-        if self.role is Role.AGENT and None in (self.limit_share, self.price_share, self.rate):
+        if self.role is Role.AGENT and None in (self.budget_share, self.price_share, self.rate):
             raise InvalidRequest(
-                "an agent has a part of the limit, a largest price, a rate and an end: give limit-share, "
+                "an agent has a budget share, a largest price, a rate and an end: give budget-share, "
                 "price-share, rate and expires"
             )
 
-    def sub_limit(self, limit: int) -> int | None:
-        """In units of a ledger with this limit, rounded down."""
-        return _part(self.limit_share, limit)
+    def budget_share_of(self, budget: int) -> int | None:
+        """In units of a ledger with this budget, rounded down."""
+        return _part(self.budget_share, budget)
 
-    def largest_price(self, limit: int) -> int | None:
+    def largest_price(self, budget: int) -> int | None:
         """The most that one charge may be, rounded down."""
-        return _part(self.price_share, limit)
+        return _part(self.price_share, budget)
 
 
 def share_of(given: Number | None, what: str) -> Fraction | None:
@@ -67,10 +67,10 @@ def identity_of(given: Mapping[str, Any], longest: int) -> Identity:
         if not rate.isascii() or not rate.isdigit() or len(rate) > 10:
             raise InvalidRequest(_RATE)
         rate = int(rate)
-    whole = share_of(given.get("limit_share"), "limit_share")
+    whole = share_of(given.get("budget_share"), "budget_share")
     single = share_of(given.get("price_share"), "price_share")
     return Identity(name, role_named(given.get("role") or ""), whole, single, rate)
 
 
-def _part(share: Fraction | None, limit: int) -> int | None:
-    return None if share is None else int(share * limit)
+def _part(share: Fraction | None, budget: int) -> int | None:
+    return None if share is None else int(share * budget)

@@ -1,7 +1,7 @@
 """The ledger of a study as one name uses it: every charge says who asks, and meets that name's conditions.
 
 The conditions travel with the order, so the ledger looks at them in the transaction of the charge: no two
-processes can spend one part twice.
+processes can spend one share twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NamedLedger(ForwardingLedger):
         if most is not None and order.amount > most and not self._charged_before(order):
             raise _too_dear(who, order.amount, most, self.header.accounting)
         session = self._turns.session() if self._turns is not None else None
-        named = replace(order, by=who.name, sub_limit=self._sub_limit(session))
+        named = replace(order, by=who.name, sub_limit=self._budget_share(session))
         charged = self._ledger.charge(named, first) if session is None else self._taken(named, first, session)
         if charged.fresh:
             self._reads()
@@ -97,16 +97,16 @@ class NamedLedger(ForwardingLedger):
         session = self._turns.session() if self._turns is not None else None
         if self._turns is not None and session is not None and self._turns.queries_left(session) == 0:
             return 0
-        own, left = self._sub_limit(session), self._ledger.left(spent)
+        own, left = self._budget_share(session), self._ledger.left(spent)
         if own is not None:
             left = min(left, own - self._ledger.spent_by(self._who.name))
         return max(0, left)
 
-    def _sub_limit(self, session: AgentSession | None) -> int | None:
+    def _budget_share(self, session: AgentSession | None) -> int | None:
         """The smaller one, of the name and of its session."""
-        limit = self.header.limit
-        own = self._who.sub_limit(limit)
-        here = None if session is None or self._turns is None else self._turns.sub_limit(session, limit)
+        budget = self.header.limit
+        own = self._who.budget_share_of(budget)
+        here = None if session is None or self._turns is None else self._turns.budget_share(session, budget)
         return min((known for known in (own, here) if known is not None), default=None)
 
 

@@ -29,7 +29,7 @@ from adyton.service.roles import role_named
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _CODE_KEYS = ("client_id", "authorize", "token", "redirect")
 _KEYS = ("issuer", "audience", "jwks", "name_claim", "roles_claim", "roles", *_CODE_KEYS)
-_OF_ROLE = ("claim", "study", "role", "limit_share", "price_share", "rate")
+_OF_ROLE = ("claim", "study", "role", "budget_share", "price_share", "rate")
 _KEEP_KEYS = 300  # seconds, after which they are fetched anew
 _LONGEST_KEPT = 900  # seconds, after which they are no longer believed, though the provider is silent
 _PAUSE = 10  # seconds between two times that they are fetched
@@ -47,12 +47,12 @@ class Mapping:
     claim: str
     study: str
     role: str
-    limit_share: Fraction | None = None
+    budget_share: Fraction | None = None
     price_share: Fraction | None = None
     rate: int | None = None
 
     def identity(self, name: str) -> Identity:
-        return Identity(name, role_named(self.role), self.limit_share, self.price_share, self.rate)
+        return Identity(name, role_named(self.role), self.budget_share, self.price_share, self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def _mapping(raw: dict[str, Any]) -> Mapping:
     unknown = next((key for key in raw if key not in _OF_ROLE), None)
     if unknown is not None:
         raise InvalidRequest(f"oidc.roles.{unknown} is not known; known: {', '.join(_OF_ROLE)}")
-    shares = {what: share_of(raw.get(what), f"oidc.roles.{what}") for what in ("limit_share", "price_share")}
+    shares = {what: share_of(raw.get(what), f"oidc.roles.{what}") for what in ("budget_share", "price_share")}
     made = Mapping(
         _text(raw, "claim"), _text(raw, "study"), _text(raw, "role"), **shares, rate=raw.get("rate")
     )

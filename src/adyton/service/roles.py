@@ -17,13 +17,13 @@ class Role(StrEnum):
 
 
 class Action(StrEnum):
-    """What can be done over the network.  Nothing here raises a limit."""
+    """What can be done over the network.  Nothing here raises a budget."""
 
     LOOK = "see the public facts"
     PREVIEW = "preview a query"
     TRY = "try a query on made-up rows"
     ASK = "ask, open and feed monitors, suggest bounds"
-    STATEMENT = "see what is spent and left, in all and of the own part"
+    BUDGET = "see what is spent and left, in all and of the own share"
     OWN_RECEIPTS = "read the own receipts, and the open part of all"
     ALL_RECEIPTS = "read all receipts, with who asked what"
     VERIFY = "have the whole ledger replayed"
@@ -42,7 +42,7 @@ ALLOWED: dict[Action, frozenset[Role]] = {
     Action.PREVIEW: _ASKERS,
     Action.TRY: _ASKERS,
     Action.ASK: _ASKERS,
-    Action.STATEMENT: _EVERYBODY,
+    Action.BUDGET: _EVERYBODY,
     Action.OWN_RECEIPTS: _EVERYBODY,
     Action.ALL_RECEIPTS: _OVERSEERS,
     Action.VERIFY: _OVERSEERS,

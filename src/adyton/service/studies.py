@@ -89,20 +89,20 @@ class ServedStudy:
         """How many values are asked for, as far as that is public: groups, times what is asked in each."""
         return sum(number_of_values(queries_of(self.read(one, dialect))) for one in queries)
 
-    def limit_told(self) -> str:
+    def budget_told(self) -> str:
         """All that may be spent, in the units of the ledger."""
         return decimal_text(self._header.limit)
 
-    def statement(self, who: Identity) -> dict[str, Any]:
-        """Of all together, and of the own part; the parts of others for those who may see them."""
-        told = {**self._for(who).statement().to_json(), "own": self.own(who)}
+    def budget(self, who: Identity) -> dict[str, Any]:
+        """Of all together, and of the own share; the shares of others for those who may see them."""
+        told = {**self._for(who).budget().to_json(), "own": self.own(who)}
         if may(who.role, Action.ALL_RECEIPTS):
             told["by_name"] = self._by_everybody()
         return told
 
     def own(self, who: Identity) -> dict[str, Any]:
-        """What a name has spent and left of its part; where its sessions are capped, also of this one."""
-        told = {"by": who.name, **self._part(who.name, who.sub_limit(self._header.limit))}
+        """What a name has spent and left of its share; where its sessions are capped, also of this one."""
+        told = {"by": who.name, **self._part(who.name, who.budget_share_of(self._header.limit))}
         turns = _turns(self.sessions, self._ledger, who)
         return told if turns is None else {**told, "session": self._of_session(who, turns)}
 
@@ -111,7 +111,7 @@ class ServedStudy:
         return self.sessions.current(who.name, lambda: self._ledger.spent_by(who.name))
 
     def share_left_to(self, who: Identity) -> Fraction:
-        """What a name may still spend in all, as a share of the study's limit."""
+        """What a name may still spend in all, as a share of the study's budget."""
         ledger = on_account(self._ledger, who, self.sessions)
         return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
 
@@ -164,7 +164,7 @@ class ServedStudy:
 
     def open_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
-            return curator.open_monitor(**words).statement().to_json()
+            return curator.open_monitor(**words).budget().to_json()
 
     def preview_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
         with self._on_account(who) as curator:
@@ -178,7 +178,7 @@ class ServedStudy:
 
     def monitor(self, who: Identity, number: int) -> dict[str, Any]:
         monitor = self._monitor(who, number)
-        return {**monitor.statement().to_json(), "answers": [one.to_json() for one in monitor.answers()]}
+        return {**monitor.budget().to_json(), "answers": [one.to_json() for one in monitor.answers()]}
 
     # The chain.
 
@@ -224,11 +224,11 @@ class ServedStudy:
 
     @contextmanager
     def _on_account(self, who: Identity) -> Iterator[Curator]:
-        """A refusal says whose limit it was, also where nothing came to be ordered."""
+        """A refusal says whose share it was, also where nothing came to be ordered."""
         try:
             yield self._for(who)
         except PrivacyRefused as refusal:
-            part, facts = who.sub_limit(self._header.limit), refusal.facts
+            part, facts = who.budget_share_of(self._header.limit), refusal.facts
             if part is None or facts["largest"] != "0" or "by" in facts:
                 raise
             spent = self._ledger.spent_by(who.name)
@@ -243,19 +243,19 @@ class ServedStudy:
             raise NotFound
         return self._for(who).monitor(number)
 
-    def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
+    def _part(self, name: str, budget_share: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)
-        left = None if sub_limit is None else max(0, sub_limit - spent)
+        left = None if budget_share is None else max(0, budget_share - spent)
         return {
             "spent": decimal_text(spent),
-            "limit": None if sub_limit is None else decimal_text(sub_limit),
+            "budget_share": None if budget_share is None else decimal_text(budget_share),
             "left": None if left is None else decimal_text(left),
         }
 
     def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
         session = turns.session()
-        limit = turns.sub_limit(session, self._header.limit)
-        left = None if limit is None else max(0, limit - self._ledger.spent_by(who.name))
+        share = turns.budget_share(session, self._header.limit)
+        left = None if share is None else max(0, share - self._ledger.spent_by(who.name))
         return {
             "left": None if left is None else decimal_text(left),
             "queries_left": turns.queries_left(session),
@@ -263,15 +263,16 @@ class ServedStudy:
         }
 
     def _by_everybody(self) -> dict[str, Any]:
-        """All who ever asked or have a token, and what each has spent; with the part of the newest token, or
+        """All who ever asked or have a token, and what each has spent; with the share of the newest token, or
         of the newest receipt of somebody who has none.
         """
-        limits = self._limits_charged() | {
-            known.identity.name: known.identity.sub_limit(self._header.limit) for known in self.tokens.all()
+        shares = self._shares_charged() | {
+            known.identity.name: known.identity.budget_share_of(self._header.limit)
+            for known in self.tokens.all()
         }
-        return {name: self._part(name, sub_limit) for name, sub_limit in limits.items()}
+        return {name: self._part(name, budget_share) for name, budget_share in shares.items()}
 
-    def _limits_charged(self) -> dict[str, int | None]:
+    def _shares_charged(self) -> dict[str, int | None]:
         """What was in force when each name was charged last.  Receipts never change: each is read once."""
         with self._looking:
             for receipt in self._ledger.mentioning(_ANYTHING, self._looked_at):
@@ -291,7 +292,7 @@ class _NothingNew(ForwardingLedger):
 
 
 def _emptied(ledger: Ledger) -> Ledger:
-    """The same limit, and nothing spent of it."""
+    """The same budget, and nothing spent of it."""
     header = ledger.header
     return MemoryLedger(Header.fresh(header.study, header.accounting, header.limit))
 

@@ -29,14 +29,14 @@ from adyton.service.roles import Role, role_named
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
     id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, role TEXT NOT NULL,
-    limit_share TEXT, price_share TEXT, rate INTEGER, made_at INTEGER NOT NULL, expires_at INTEGER,
+    budget_share TEXT, price_share TEXT, rate INTEGER, made_at INTEGER NOT NULL, expires_at INTEGER,
     revoked_at INTEGER, verifier TEXT
 ) STRICT
 """
 _ENDED = "CREATE TABLE IF NOT EXISTS ended_sessions (key TEXT PRIMARY KEY, at REAL NOT NULL) STRICT"
 _MOMENTS = "CREATE TABLE IF NOT EXISTS moments (id INTEGER PRIMARY KEY, at REAL NOT NULL) STRICT"
 _MOST_ENDED = 100_000  # log-outs that are remembered
-_COLUMNS = "id, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at"
+_COLUMNS = "id, name, role, budget_share, price_share, rate, made_at, expires_at, revoked_at"
 _PREFIX = "adyton_"
 _TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
 _SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -63,7 +63,7 @@ class TokenRecord:
             "id": self.id,
             "name": who.name,
             "role": str(who.role),
-            "limit_share": None if who.limit_share is None else float(who.limit_share),
+            "budget_share": None if who.budget_share is None else float(who.budget_share),
             "price_share": None if who.price_share is None else float(who.price_share),
             "rate": who.rate,
             "made_at": self.made_at,
@@ -101,7 +101,7 @@ class Tokens:
             self._hash(token),
             who.name,
             str(who.role),
-            _share_text(who.limit_share),
+            _share_text(who.budget_share),
             _share_text(who.price_share),
             who.rate,
             known.made_at,
@@ -110,7 +110,7 @@ class Tokens:
         )
         with self._kept.work() as connection:
             connection.execute(
-                "INSERT INTO tokens (id, hash, name, role, limit_share, price_share, rate, made_at, "
+                "INSERT INTO tokens (id, hash, name, role, budget_share, price_share, rate, made_at, "
                 "expires_at, verifier) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
@@ -251,8 +251,8 @@ def _moment(connection: sqlite3.Connection, now: float) -> float:
 
 
 def _known(row: Sequence[Any]) -> TokenRecord:
-    id_, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at = row
-    shares = [None if share is None else Fraction(share) for share in (limit_share, price_share)]
+    id_, name, role, budget_share, price_share, rate, made_at, expires_at, revoked_at = row
+    shares = [None if share is None else Fraction(share) for share in (budget_share, price_share)]
     identity = Identity(name, role_named(role), shares[0], shares[1], rate)
     return TokenRecord(id_, identity, made_at, expires_at, revoked_at)
 

@@ -44,7 +44,7 @@ class Amended:
 def amend(old: Study, new: Study) -> Amended:
     """Close the ledger of ``old`` and begin that of ``new`` with all that was spent.
 
-    Claim:    all answers before and after keep the privacy limit together, and population intervals hold for
+    Claim:    all answers before and after keep the privacy budget together, and population intervals hold for
               all answers of the old study at once, and for all of the new one.
     Assumes:  a unit of the old data is one unit of the new data, and the reverse.
     Source:   derived here.  Theorem: AMENDED-STUDY.
@@ -67,7 +67,7 @@ def amend(old: Study, new: Study) -> Amended:
         if not ledger.count():
             raise InvalidRequest("nothing was charged yet: simply change the study file")
         if not same_limit(ledger.header.limit, new.allowed):
-            raise InvalidRequest("the limit of the new study is not that of the old one")
+            raise InvalidRequest("the budget of the new study is not that of the old one")
         checkpointed = (
             CheckpointedLedger(ledger, checkpoint_at(old.checkpoint)) if old.checkpoint is not None else None
         )

@@ -67,7 +67,7 @@ def check_study(
     being read.  Without ``show_values`` nothing that is returned holds a value, a key or a person.
     """
     known = study if isinstance(study, Study) else read_study(study)
-    part = known.limit.epsilon / 10 if epsilon is None else positive(epsilon, "epsilon")
+    part = known.budget.epsilon / 10 if epsilon is None else positive(epsilon, "epsilon")
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")

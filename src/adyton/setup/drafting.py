@@ -57,11 +57,11 @@ class DraftOptions:
 
     def decided(self) -> DraftOptions:
         """With a filter: the one that is named, or the better one for that many queries."""
-        limit = _guarantee(self)
-        if self.queries is None or not limit.delta:
-            return replace(self, accounting=self.accounting or ("gdp" if limit.delta else "pure"))
+        budget = _guarantee(self)
+        if self.queries is None or not budget.delta:
+            return replace(self, accounting=self.accounting or ("gdp" if budget.delta else "pure"))
         unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
-        choice = choose_accounting(limit, unit, self.queries)
+        choice = choose_accounting(budget, unit, self.queries)
         better = replace(self, accounting=self.accounting or choice.name, why=str(choice))
         return replace(better, delta="0") if better.accounting == "pure" else better  # it needs none
 
@@ -84,7 +84,7 @@ def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
     if wishes.person is not None and wishes.person not in types:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
     rows = _rows(data, wishes)
-    _check_promise(wishes, rows)
+    _check_guarantee(wishes, rows)
     asked_for = {name: kind for name, kind in types.items() if name != wishes.person}
     known = _known(data, asked_for, wishes)
     columns = [_column(name, kind, known) for name, kind in asked_for.items()]
@@ -120,7 +120,7 @@ def _folded(profiles: dict[str, ColumnProfile]) -> dict[str, ColumnProfile]:
 _PREFACE = """\
 # First delete the columns that no query needs: there is no query about a column that is not here.
 #
-# What everyone may know about this study.  Review it: every promise rests on it.
+# What everyone may know about this study.  Review it: every guarantee rests on it.
 # Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
 # ledger beside this file belongs to exactly these facts.
 """
@@ -178,7 +178,7 @@ def _guarantee(wishes: DraftOptions) -> Guarantee:
     return Guarantee(positive(wishes.epsilon, "epsilon"), rational(wishes.delta, "delta"))
 
 
-def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
+def _check_guarantee(wishes: DraftOptions, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.adjacency, wishes.person, wishes.rows_per_person)
     if rows is not None:  # where it is left to fill in, the study file's reader looks at it
@@ -188,7 +188,7 @@ def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
 
 
 def _privacy(wishes: DraftOptions, *, discovers_groups: bool) -> str:
-    limit = _guarantee(wishes)
+    budget = _guarantee(wishes)
     lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
     if wishes.person is None:
         lines.append('unit = "row"  # or "person", with person = the column that identifies one')
@@ -200,12 +200,12 @@ def _privacy(wishes: DraftOptions, *, discovers_groups: bool) -> str:
         ]
     lines += [
         f'adjacency = "{wishes.adjacency}"  # "replace-one": size public; "add-remove": size private',
-        f"epsilon = {fraction_text(limit.epsilon)}",
-        f"delta = {_delta(limit.delta)}",
+        f"epsilon = {fraction_text(budget.epsilon)}",
+        f"delta = {_delta(budget.delta)}",
         f'accounting = "{wishes.accounting}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
-    if discovers_groups and limit.delta:
-        part = f"# discovery_delta = {_delta(limit.delta / 10)}"
+    if discovers_groups and budget.delta:
+        part = f"# discovery_delta = {_delta(budget.delta / 10)}"
         lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"
 

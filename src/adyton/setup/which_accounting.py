@@ -1,6 +1,6 @@
 """Which filter leaves less noise for that many queries, from the calculators that price them later.
 
-Geometric noise is narrower than Gaussian noise where the limit is shared by few queries, and wider where
+Geometric noise is narrower than Gaussian noise where the budget is shared by few queries, and wider where
 it is shared by many: in a pure study widths grow with the number of queries, elsewhere with its root.
 """
 
@@ -40,18 +40,18 @@ class AccountingChoice:
         return f"{counts} within {self.pure:,} with pure, within {self.gdp:,} with gdp (95 %); {rest}"
 
 
-def choose_accounting(limit: Guarantee, unit: PrivacyUnit, queries: int) -> AccountingChoice:
-    """For ``queries`` counts inside ``limit``; a pure study does not use its delta."""
+def choose_accounting(budget: Guarantee, unit: PrivacyUnit, queries: int) -> AccountingChoice:
+    """For ``queries`` counts inside ``budget``; a pure study does not use its delta."""
     if not 1 <= queries <= MOST_QUERIES:
         raise InvalidRequest(f"--queries is a whole number from 1 to {MOST_QUERIES:,}")
     one = Sensitivity(((0, 1),), 1, unit.adjacency, unit.rows)
-    allowed = Fraction(accounting_named("gdp").allowed(limit), UNITS_PER_ONE)
+    allowed = Fraction(accounting_named("gdp").allowed(budget), UNITS_PER_ONE)
 
     def gdp(n: int) -> int:
         return GaussianNoise.for_cost(one, allowed / n).error(LEVEL)
 
     def pure(n: int) -> int:
-        return GeometricNoise.for_cost(one, limit.epsilon / n).error(LEVEL)
+        return GeometricNoise.for_cost(one, budget.epsilon / n).error(LEVEL)
 
     pure_up_to = largest_that_holds(lambda n: pure(n) <= gdp(n), MOST_QUERIES)
     return AccountingChoice(queries, gdp(queries), pure(queries), pure_up_to)

@@ -52,14 +52,14 @@ class PrivateTable:
 class Study(Shown):
     """What may be asked of which table, and how much may ever be learned about one unit of it.
 
-    >>> made = adyton.Study(study.table, study.unit, study.limit, accounting="zcdp")
+    >>> made = adyton.Study(study.table, study.unit, study.budget, accounting="zcdp")
     >>> made.fingerprint == study.fingerprint
     False
     """
 
     table: Table
     unit: PrivacyUnit
-    limit: Guarantee
+    budget: Guarantee
     accounting: str = "gdp"
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | str | None = None  # a file, or the address of a schema in a database
@@ -79,14 +79,14 @@ class Study(Shown):
     def __post_init__(self) -> None:
         self._say_rows_of_persons()
         sizes = [table.rows for table in self.tables if table.rows is not None]
-        check_size(max(sizes, default=None), self.unit, self.limit)
+        check_size(max(sizes, default=None), self.unit, self.budget)
         check_further(self)
         check_person(self)
         self._follow()
         for place, table in enumerate(self.tables):
             where = f"private.{table.name}" if place else "table"
             check_lines(table.lines, table.rows, self.unit_of(table).rows, where)
-        if not 0 <= self.discovery_delta <= self.limit.delta:
+        if not 0 <= self.discovery_delta <= self.budget.delta:
             raise InvalidRequest(
                 "privacy.discovery_delta is a part of privacy.delta: at least 0, at most delta"
             )
@@ -180,12 +180,12 @@ class Study(Shown):
     @property
     def noise_delta(self) -> Fraction:
         """The part of delta that noise may use."""
-        return self.limit.delta - self.discovery_delta
+        return self.budget.delta - self.discovery_delta
 
     @property
     def allowed(self) -> int:
         """All that may ever be spent, in whole units."""
-        return _allowed(self.accounting, self.limit.epsilon, self.noise_delta)
+        return _allowed(self.accounting, self.budget.epsilon, self.noise_delta)
 
     def units_for(self, epsilon: Fraction) -> int:
         """What a release with this epsilon of its own may spend.  One unit is left for opening a reserve."""
@@ -226,7 +226,7 @@ class Study(Shown):
         facts: list[list[object]] = [
             [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
             [self.unit.adjacency, self.unit.person, self.unit.rows],
-            [str(self.limit.epsilon), str(self.limit.delta), self.accounting],
+            [str(self.budget.epsilon), str(self.budget.delta), self.accounting],
         ]
         if self.validity is not None:
             v = self.validity
@@ -280,7 +280,7 @@ def _registered_value(text: str, study: Study) -> list[str]:
     return [canonical_value(query, measure) for _, measure in query.measures]
 
 
-def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
+def check_size(rows: int | None, unit: PrivacyUnit, budget: Guarantee) -> None:
     """Refuses a delta that would allow whole rows to be published."""
     if unit.adjacency == "replace-one" and rows is None:
         raise InvalidRequest(
@@ -289,21 +289,21 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
         )
     if rows is not None and rows < 1:
         raise InvalidRequest(f"table.rows must be at least 1, not {rows}")
-    if needs_size(limit) if rows is None else limit.delta * rows >= 1:
+    if needs_size(budget) if rows is None else budget.delta * rows >= 1:
         how = (
             f"1/rows = 1/{rows}"
             if rows is not None
             else "1e-8 unless table.rows says how many units, rows or persons, there are"
         )
         raise InvalidRequest(
-            f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
+            f"privacy.delta = {float(budget.delta):g} must be below {how}: a larger delta would allow "
             "whole rows to be published"
         )
 
 
-def needs_size(limit: Guarantee) -> bool:
+def needs_size(budget: Guarantee) -> bool:
     """Whether delta is too large for a study that does not say how many units there are."""
-    return limit.delta * _ROWS_WHERE_PRIVATE >= 1
+    return budget.delta * _ROWS_WHERE_PRIVATE >= 1
 
 
 def check_person(study: Study) -> None:

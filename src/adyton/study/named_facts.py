@@ -11,7 +11,7 @@ from typing import Any
 from adyton.study.facts import Study
 
 _UNIT = ("privacy.adjacency", "privacy.person", "privacy.rows_per_person")
-_LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.accounting")
+_BUDGET = ("privacy.epsilon", "privacy.delta", "privacy.accounting")
 _VALIDITY = (
     "confidence",
     "stability",
@@ -29,9 +29,9 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 def named_facts(study: Study) -> dict[str, str]:
     """Each fact of the fingerprint, once; what is not known by name goes by the word that it begins with."""
-    table, unit, limit, *more = study.facts
+    table, unit, budget, *more = study.facts
     named = _table("", "table", table)
-    named |= _listed(_UNIT, unit, "privacy") | _listed(_LIMIT, limit, "privacy")
+    named |= _listed(_UNIT, unit, "privacy") | _listed(_BUDGET, budget, "privacy")
     for place, fact in enumerate(more):
         match fact:
             case ["discovery_delta", delta]:

@@ -67,7 +67,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         ),
     )
     unit = notes.attempt(lambda: _unit(privacy))
-    limit = notes.attempt(lambda: _guarantee(privacy))
+    budget = notes.attempt(lambda: _guarantee(privacy))
     public = public_tables(raw.get("public", {}), path.parent, notes)
     columns = columns_of(notes.section(raw, "columns", None), notes, partial(keys_of, public))
     rows, lines = (notes.attempt(partial(whole_at, table, "table", key)) for key in ("rows", "lines"))
@@ -87,7 +87,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
         lambda: Study(
             own,
             known(unit),
-            known(limit),
+            known(budget),
             choice(privacy.get("accounting", "gdp"), "privacy.accounting", ("gdp", "zcdp", "pure")),
             source,
             known(files)[0],

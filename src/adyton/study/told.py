@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.kernel.exact import printed_up
 from adyton.kernel.schema import (
     BooleanColumn,
@@ -30,22 +30,22 @@ Facts = Iterator[tuple[str, str]]
 
 def facts_of(study: Study) -> Sheet:
     """Who is protected, how much may be learned, and what may be asked about."""
-    rows = (*_promises(study), *(row for table in study.tables for row in _about(study, table)))
+    rows = (*_guarantees(study), *(row for table in study.tables for row in _about(study, table)))
     return Sheet(f"Study of {study.table.name}", ("", ""), rows, left_aligned=2)
 
 
-def _promises(study: Study) -> Facts:
+def _guarantees(study: Study) -> Facts:
     unit, validity = study.unit, study.validity
-    promise = Promise(printed_up(study.limit.epsilon), printed_up(study.limit.delta))
+    guarantee = RoundedGuarantee(printed_up(study.budget.epsilon), printed_up(study.budget.delta))
     yield "protected", "one row" if unit.person is None else f"one person ({unit.person})"
-    yield "limit", f"{promise}, for all answers together"
+    yield "budget", f"{guarantee}, for all answers together"
     if study.shared_budget is not None:
         name = study.shared_budget.name
         yield "shared budget", f"{name}: what other studies of the same persons spend counts too"
-    at_once = (
-        f"{_plain(100 * validity.confidence)} %, for all answers at once" if validity else "not declared"
+    simultaneous = (
+        f"{_plain(100 * validity.confidence)} %, simultaneous for all answers" if validity else None
     )
-    yield "population", at_once
+    yield "population", simultaneous or "not declared"
     if study.parts > 1:
         yield "", f"units are split: each of {study.parts:,} queries reads a part of its own"
     if study.grid is not None:

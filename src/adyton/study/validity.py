@@ -34,7 +34,7 @@ class Validity:
     """What the population intervals of a study rest on, fixed before the first query.
 
     A study with Gaussian noise needs nothing but the confidence.  It may plan: how many queries there will
-    be, the tolerance for each, and what is expected of them, which chooses noise and promises nothing.  A
+    be, the tolerance for each, and what is expected of them, which chooses noise and guarantees nothing.  A
     pure study needs such a plan, or a cap on what all queries together may spend of ``stability`` (mu0).
     ``beyond_plan`` says whether a later query is refused, or answered.  By the ``method`` of splitting,
     for Gaussian noise, each of the ``queries`` reads a part of the units of its own, and there are no

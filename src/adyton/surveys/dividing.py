@@ -1,4 +1,4 @@
-"""How the limit of one person is divided among the questions, and the noise that each of them gets.
+"""How the budget of one person is divided among the questions, and the noise that each of them gets.
 
 Three ways: each question gets an equal part of epsilon and delta; or, where there is a delta, the epsilon0 of
 which as many fit inside by optimal composition; or an equal part of the mu**2 that fits.  The second and the
@@ -28,8 +28,8 @@ Randomizer = RandomizedResponse | GaussianNoise | GeometricNoise
 MOVED = one_integer(STEPS)  # one answer may be at one bound or at the other
 
 
-def randomizers(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:
-    """One for each question, so that all reports of one person together keep ``limit``.
+def randomizers(questions: Sequence[SurveyQuestion], budget: Guarantee) -> tuple[Randomizer, ...]:
+    """One for each question, so that all reports of one person together keep ``budget``.
 
     Claim:    for any two lists of answers that one person may have, all reports together are
               (epsilon, delta)-DP; and for all people together, if each reports once.
@@ -37,14 +37,14 @@ def randomizers(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[
     Source:   basic and optimal composition, and that of Gaussian differential privacy.
     Theorem: LOCAL-REPORTS.
     """
-    ways = [_by_parts(questions, limit)]
-    if limit.delta > 0:
-        ways += [_by_optimum(questions, limit), _by_mu(questions, limit)]
+    ways = [_by_parts(questions, budget)]
+    if budget.delta > 0:
+        ways += [_by_optimum(questions, budget), _by_mu(questions, budget)]
     return min(ways, key=lambda way: math.fsum(map(spread, way)))
 
 
-def _by_parts(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:
-    part = Guarantee(limit.epsilon / len(questions), limit.delta / len(questions))
+def _by_parts(questions: Sequence[SurveyQuestion], budget: Guarantee) -> tuple[Randomizer, ...]:
+    part = Guarantee(budget.epsilon / len(questions), budget.delta / len(questions))
     return tuple(_alone(question, part) for question in questions)
 
 
@@ -59,14 +59,14 @@ def _alone(question: SurveyQuestion, part: Guarantee) -> Randomizer:
     return min(both, key=spread)
 
 
-def _by_optimum(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:
-    price = largest_price(THEOREMS["optimal"], limit.epsilon, len(questions), limit.delta)
+def _by_optimum(questions: Sequence[SurveyQuestion], budget: Guarantee) -> tuple[Randomizer, ...]:
+    price = largest_price(THEOREMS["optimal"], budget.epsilon, len(questions), budget.delta)
     part = Guarantee(min(Fraction(str(price)), LARGEST_EPSILON), 0)  # the decimal is what was certified
     return tuple(_alone(question, part) for question in questions)
 
 
-def _by_mu(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:
-    each = accounting_named("gdp").allowed(limit) // len(questions)
+def _by_mu(questions: Sequence[SurveyQuestion], budget: Guarantee) -> tuple[Randomizer, ...]:
+    each = accounting_named("gdp").allowed(budget) // len(questions)
     if each < 1:
         raise InvalidRequest("nothing is left for one of so many questions: ask fewer, or allow more epsilon")
     mu_squared = Fraction(each, UNITS_PER_ONE)

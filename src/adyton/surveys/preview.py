@@ -43,7 +43,7 @@ class SurveyPreview(Shown):
         delta = f", delta {self.delta:g}".replace("e-0", "e-") if self.delta else ""
         notes = (
             f"All answers of a person cost epsilon {self.epsilon:g}{delta} together, whoever reads them.",
-            f"Half-widths for {self.people:,} reports, all lines at once with probability "
+            f"Half-widths for {self.people:,} reports, simultaneous for all lines, with probability "
             f"{self.confidence:.10g}; those for a population if people are independent draws.",
         )
         return Sheet(
@@ -74,9 +74,9 @@ def preview_of(survey: Survey, people: int, confidence: Number = "0.95") -> Surv
     failure = failure_of(confidence) / sum(map(claims, survey.questions))
     pairs = zip(survey.questions, survey.randomizers, strict=True)
     expected = tuple(_expected(question, noise, people, failure) for question, noise in pairs)
-    limit = survey.limit
+    budget = survey.budget
     confident = float(rational(confidence, "confidence"))
-    return SurveyPreview(float(limit.epsilon), float(limit.delta), people, confident, expected)
+    return SurveyPreview(float(budget.epsilon), float(budget.delta), people, confident, expected)
 
 
 def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure: Fraction) -> ExpectedWidths:

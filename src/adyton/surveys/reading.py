@@ -22,7 +22,7 @@ def read_survey(path: str | Path) -> Survey:
     facts = notes.section(raw, "survey", ("name", "epsilon", "delta", "independent"))
     asked = notes.section(raw, "questions", None)
     name = notes.attempt(lambda: text_at(facts, "survey", "name", "what the survey is called"))
-    limit = notes.attempt(lambda: _limit(facts))
+    budget = notes.attempt(lambda: _budget(facts))
     independent = notes.attempt(lambda: _yes_or_no(facts.get("independent", False)))
     questions: list[SurveyQuestion | None] = [
         notes.attempt(partial(_question, key, said, notes)) for key, said in asked.items()
@@ -31,14 +31,14 @@ def read_survey(path: str | Path) -> Survey:
     listed = tuple(question for question in questions if question is not None)
 
     def made() -> Survey:
-        survey = Survey(known(name), listed, known(limit), known(independent))
-        assert survey.randomizers  # made once here, to refuse a limit before anybody is asked
+        survey = Survey(known(name), listed, known(budget), known(independent))
+        assert survey.randomizers  # made once here, to refuse a budget before anybody is asked
         return survey
 
     return notes.final(made)
 
 
-def _limit(facts: dict[str, Any]) -> Guarantee:
+def _budget(facts: dict[str, Any]) -> Guarantee:
     if "epsilon" not in facts:
         raise InvalidRequest("survey.epsilon is missing: what all answers of one person may cost, e.g. 2")
     return Guarantee(

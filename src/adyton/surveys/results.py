@@ -73,7 +73,7 @@ class SurveyResults(Shown):
         )
         drawn = self.results[0].population is not None
         notes = (
-            f"{self.people:,} reports. Each column of intervals holds for all its lines at once, with "
+            f"{self.people:,} reports. Each column of intervals holds simultaneously for all its lines, with "
             f"probability {self.confidence:.10g}.",
             _BOTH if drawn else _RESPONDENTS_ONLY,
         )

@@ -1,4 +1,4 @@
-"""A survey: its questions, the limit of one person, and what everybody does with their own answers."""
+"""A survey: its questions, the budget of one person, and what everybody does with their own answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Survey:
 
     name: str
     questions: tuple[SurveyQuestion, ...]
-    limit: Guarantee
+    budget: Guarantee
     independent: bool = False
 
     def __post_init__(self) -> None:
@@ -47,12 +47,12 @@ class Survey:
     @cached_property
     def randomizers(self) -> tuple[Randomizer, ...]:
         """The noise of each question.  Theorem: LOCAL-REPORTS."""
-        return randomizers(self.questions, self.limit)
+        return randomizers(self.questions, self.budget)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of all that a report depends on: a report of another survey, or of another limit, is refused."""
-        facts = [self.name, str(self.limit.epsilon), str(self.limit.delta), *map(repr, self.questions)]
+        """Of all that a report depends on: a report of another survey, or of another budget, is refused."""
+        facts = [self.name, str(self.budget.epsilon), str(self.budget.delta), *map(repr, self.questions)]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 
     def randomize(self, answers: Answers, bits: Bits | None = None) -> Report:

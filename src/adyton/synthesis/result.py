@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.certify import Amount, Certificate, Interval, Promise, Proof
+from adyton.certify import Amount, Certificate, Interval, Proof, RoundedGuarantee
 from adyton.certify.values import optional
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
@@ -91,12 +91,12 @@ class Synthesis(Shown):
         cost: Amount,
         spent: Amount,
         left: Amount,
-        limit: Promise,
+        budget: RoundedGuarantee,
         receipt: Proof,
         repeated: bool,
     ) -> None:
         self.plan, self.measured, self._rows = plan, tuple(measured), check_rows(rows)
-        self.cost, self.spent, self.left, self.limit = cost, spent, left, limit
+        self.cost, self.spent, self.left, self.budget = cost, spent, left, budget
         self.receipt, self.repeated = receipt, repeated
 
     @property
@@ -160,7 +160,7 @@ class Synthesis(Shown):
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
+            "budget": self.budget.to_json(),
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
         }
@@ -179,10 +179,10 @@ class Synthesis(Shown):
             f"{self.rows:,} rows, {MADE}.",
             "Noise: of each measured number, 95 %, for these rows. Distance: between measured and synthetic "
             "shares, 0 to 1.",
-            f"Cost {self.cost} of the limit. Spent {self.spent}, left {self.left}."
+            f"Cost {self.cost} of the budget. Spent {self.spent}, left {self.left}."
             if not self.repeated
             else f"Made before, free of charge. Spent {self.spent}, left {self.left}.",
-            f"The promise: {self.limit}, whatever is asked.",
+            f"The guarantee: {self.budget}, whatever is asked.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
         details = (f"Theorems: {', '.join(self.certificate.theorems)}.",)

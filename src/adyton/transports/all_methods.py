@@ -183,7 +183,7 @@ def _expected(plan: PlanComparison) -> list[str]:
     if not plan.expected:
         return []
     notes = [
-        "What is expected chooses the noise and promises nothing: if a query turns out otherwise, its "
+        "What is expected chooses the noise and guarantees nothing: if a query turns out otherwise, its "
         "interval in a study is wider, never wrong.",
         "alike: if all queries are as expected, and not only the one that is looked at.",
     ]

@@ -1,4 +1,4 @@
-"""What was learned about the population: widths that hold for all answers at once, however asked.
+"""What was learned about the population: widths that hold simultaneously for all answers, however asked.
 
 ``subset`` is the theorem of Gaussian answers and ``plans`` what follows from it, ``hinge`` that of pure
 studies, ``classes`` that of queries from one declared class, ``last_look`` what a test on the rows is

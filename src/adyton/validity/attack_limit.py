@@ -3,7 +3,7 @@
 The analyst asks m random queries with values 0 and 1, lets the answers vote, each with its distance from
 1/2 as weight, and then asks for the rows that the vote favours, k - m times.  On a large universe the vote
 overfits by Phi(z) - 1/2, z = sqrt(m) / (2 n sqrt(sigma**2 + 1/(4n))).  This is a computation in floats, not
-a promise: a better attack may exist, and then the true limit is lower.
+a guarantee: a better attack may exist, and then the true limit is lower.
 """
 
 from __future__ import annotations

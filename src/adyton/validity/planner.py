@@ -99,7 +99,7 @@ class PlanComparison:
         return min(able, key=lambda option: sign * (option.value or 0)).method if able else None
 
     def attack_limit(self) -> int | None:
-        """With as many queries a known attack breaks the tolerance, whatever the noise.  Not a promise."""
+        """With as many queries a known attack breaks the tolerance, whatever the noise.  Not a guarantee."""
         if self.rows is None or self.tolerance is None:
             return None
         return attack_limit(self.rows, self.tolerance, 1 - self.confidence)
@@ -165,7 +165,7 @@ def plan(
     Every number is certified by the method's theorem: a width is rounded up, and a number of queries is
     returned only after its width was found to be within the tolerance.  What is expected, the share that a
     query counts, its standard deviation as a part of the range, the share of the rows that a mean is over,
-    chooses the noise and promises nothing: where it is wrong, a study's intervals are wider, never wrong.
+    chooses the noise and guarantees nothing: where it is wrong, a study's intervals are wider, never wrong.
     """
     failure = failure_of(confidence)
     n = None if rows is None else _counted(rows, "the number of rows")

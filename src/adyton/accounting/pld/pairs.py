@@ -52,7 +52,7 @@ class DominatingPair(Protocol):
         ...
 
     def log_mgf(self, theta: float) -> float:
-        """ln E_P exp(theta L) of the lattice part, as a float: for steering only, no promise rests on it."""
+        """ln E_P exp(theta L) of the lattice part, as a float: for steering, no guarantee rests on it."""
         ...
 
 

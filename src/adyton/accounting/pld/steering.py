@@ -64,7 +64,7 @@ class Steered:
 def steered(counts: dict[DominatingPair, int], goal: Goal) -> Steered:
     """Halves the step, in one or two leaps, until what the lattice adds to epsilon is below the tolerance.
 
-    What it adds is estimated from the exact moment generating functions: no promise rests on the estimate.
+    What it adds is estimated from the exact moment generating functions: no guarantee rests on the estimate.
     """
     mu_squared = fold(lambda pair: pair.mu_squared, counts.items())
     mu = math.sqrt(mu_squared)

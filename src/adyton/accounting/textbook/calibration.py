@@ -56,11 +56,11 @@ def true_delta(sensitivity: Number, sigma: float, epsilon: Number) -> float:
 
 def classical_breaks_at(delta: Number) -> float:
     """The epsilon from which on the textbook's sigma has a larger delta than it was asked for."""
-    promised = positive(delta, "delta")
+    guaranteed = positive(delta, "delta")
 
     def breaks(epsilon: float) -> bool:
-        sigma = classical_sigma(1, Guarantee(Fraction(epsilon), promised), unproved=True)
-        return true_delta(1, sigma, Fraction(epsilon)) > promised
+        sigma = classical_sigma(1, Guarantee(Fraction(epsilon), guaranteed), unproved=True)
+        return true_delta(1, sigma, Fraction(epsilon)) > guaranteed
 
     return edge(breaks, 40.0, 0.5, halvings=36)
 

@@ -26,7 +26,7 @@ def group_guarantee(one: Guarantee, members: int) -> Guarantee:
     grown = exp(interval(one.epsilon))
     delta = upper(interval(one.delta) * (grown**count - 1) / (grown - 1))
     if delta >= 1:
-        raise InvalidRequest(f"for a group of {count:,} this guarantee promises nothing: its delta passes 1")
+        raise InvalidRequest(f"for a group of {count:,} this guarantee says nothing: its delta passes 1")
     return Guarantee(count * one.epsilon, delta)
 
 

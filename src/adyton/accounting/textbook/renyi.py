@@ -36,7 +36,7 @@ class Curve(Protocol):
         ...
 
     def estimate(self, alpha: float) -> float:
-        """The same roughly and fast, to find a good order; no promise rests on it."""
+        """The same roughly and fast, to find a good order; no guarantee rests on it."""
         ...
 
 

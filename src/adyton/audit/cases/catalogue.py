@@ -32,7 +32,7 @@ from adyton.audit.cases.trial import (
     gaussian_claim,
     gaussian_mu,
 )
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up, positive, rational
 from adyton.kernel.exact.outward import SAFE
@@ -56,7 +56,7 @@ _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
 def _geometric(target: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GeometricNoise.for_cost(sensitivity, target.epsilon)
-        claim = Promise(float_up(noise.cost(sensitivity).epsilon), 0.0)
+        claim = RoundedGuarantee(float_up(noise.cost(sensitivity).epsilon), 0.0)
         yield Trial("geometric", pair_name, sensitivity.adjacency, _repeated(noise, target.bits), pair, claim)
 
 

@@ -53,7 +53,7 @@ def _asked(
     study = replace(
         small,
         table=replace(small.table, rows=rows),
-        limit=Guarantee(small.limit.epsilon, delta),
+        budget=Guarantee(small.budget.epsilon, delta),
         validity=Validity(Fraction(19, 20)),
     )
     price = {"epsilon": gaussian.epsilon_up(mu, float(delta))}

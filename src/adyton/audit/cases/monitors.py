@@ -121,7 +121,7 @@ def _run(study: Study, wish: MonitorCase, target: AuditTarget, data: Path, bits:
         )
         said = []
         for sql, above in _FED[wish.kind]:
-            if monitor.statement().positives_left:
+            if monitor.budget().positives_left:
                 said.append(monitor.feed(sql, above=above).above)
         happened = tuple(watched.events)
         receipt = curator.receipts()[0]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from adyton.audit.cases.queries_asked import QUERIES, QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.replay import Replay, Trace, aligned, compare, keys_of, run_both
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.kernel.engine import DiscoveredGroup
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.exact.outward import SAFE
@@ -104,8 +104,8 @@ def trial_of(
     )
 
 
-def claim_of(study: Study, amount: int) -> Promise:
-    return Promise(study.epsilon_of(amount), float(study.limit.delta))
+def claim_of(study: Study, amount: int) -> RoundedGuarantee:
+    return RoundedGuarantee(study.epsilon_of(amount), float(study.budget.delta))
 
 
 def mu_of(study: Study, amount: int) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, once
 from adyton.audit.exact import OutputLaw, law_of
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.kernel.exact import float_up
 from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
@@ -67,7 +67,7 @@ def _trial(
     target: AuditTarget,
     laws: tuple[OutputLaw, OutputLaw] | None = None,
 ) -> Trial:
-    claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
+    claim = RoundedGuarantee(float_up(mechanism.cost().epsilon), 0.0)
     return Trial(name, how, adjacency, once(mechanism, target), pair, claim, laws=laws, slow=True)
 
 

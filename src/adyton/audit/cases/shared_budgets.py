@@ -56,9 +56,9 @@ def _trial(name: str, sharing: _Sharing, accounting: str, target: AuditTarget) -
     own = study_of(case, sharing.adjacency, accounting, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, sharing.adjacency, Path(folder))
-        limit = Guarantee(target.epsilon, own.limit.delta)
+        budget = Guarantee(target.epsilon, own.budget.delta)
         opened = partial(
-            _in_its_shared_budget, target, {table: _shared_budget(table, own, limit) for table in tables}
+            _in_its_shared_budget, target, {table: _shared_budget(table, own, budget) for table in tables}
         )
         runs = [
             run_both(_named(own, table), tables, asked, target.bits, opened, {"share": share})
@@ -74,12 +74,12 @@ def _named(study: Study, name: str) -> Study:
     return replace(study, table=replace(study.table, name=name), shared_budget=Path())
 
 
-def _shared_budget(table: Path, study: Study, limit: Guarantee) -> Path:
+def _shared_budget(table: Path, study: Study, budget: Guarantee) -> Path:
     """For all studies of these units, as small as what is claimed."""
     SharedBudget.create(
         _beside(table),
-        epsilon=limit.epsilon,
-        delta=limit.delta,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
         accounting=study.accounting,
         unit=study.unit.word,
         adjacency=study.unit.adjacency,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.kernel.exact import float_up
 from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
@@ -44,7 +44,7 @@ def _trial(
     release = _once(mechanism, target)
     spent = mechanism.cost().pure
     assert spent is not None  # no Gaussian values here
-    claim = Promise(float_up(spent), 0.0)
+    claim = RoundedGuarantee(float_up(spent), 0.0)
     how = "all move the same way" if pair is _TOGETHER else "some move up, some down"
     if getattr(mechanism, "refresh", False):
         how += ", threshold refreshed"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
 from adyton.kernel.noise import Bits
@@ -32,19 +32,21 @@ _SURVEYS: dict[str, tuple[Any, ...]] = {
 def _pure_responses(target: AuditTarget) -> Iterator[Trial]:
     for categories in (2, 5):
         mechanism = RandomizedResponse.for_epsilon(target.epsilon, categories)
-        claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
+        claim = RoundedGuarantee(float_up(mechanism.cost().epsilon), 0.0)
         yield _response("randomized-response", mechanism, categories, claim, target.bits)
 
 
 def _responses(target: AuditTarget) -> Iterator[Trial]:
     """Randomized response that uses its delta."""
-    limit = Guarantee(target.epsilon, _needed(target))
+    budget = Guarantee(target.epsilon, _needed(target))
     for categories in (2, 5):
-        mechanism = RandomizedResponse.for_guarantee(limit, categories)
-        yield _response("randomized-response-with-delta", mechanism, categories, _claim(limit), target.bits)
+        mechanism = RandomizedResponse.for_guarantee(budget, categories)
+        yield _response("randomized-response-with-delta", mechanism, categories, _claim(budget), target.bits)
 
 
-def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: Promise, bits: Bits) -> Trial:
+def _response(
+    name: str, mechanism: RandomizedResponse, categories: int, claim: RoundedGuarantee, bits: Bits
+) -> Trial:
     def release(value: int, n: int) -> Any:
         return np.array(mechanism.release([value] * n, bits))
 
@@ -52,16 +54,16 @@ def _response(name: str, mechanism: RandomizedResponse, categories: int, claim: 
 
 
 def _surveys(target: AuditTarget) -> Iterator[Trial]:
-    limit = Guarantee(target.epsilon, _needed(target))
+    budget = Guarantee(target.epsilon, _needed(target))
     for name, questions in _SURVEYS.items():
-        survey = Survey("audited", questions, limit)
+        survey = Survey("audited", questions, budget)
         yield Trial(
             "survey",
             name,
             "replace-one",
             _asking(survey, target.bits),
             _pair(survey),
-            _claim(limit),
+            _claim(budget),
             slow=True,
         )
 
@@ -92,8 +94,8 @@ def _needed(target: AuditTarget) -> Any:
     return target.delta
 
 
-def _claim(limit: Guarantee) -> Promise:
-    return Promise(float_up(limit.epsilon), float_up(limit.delta))
+def _claim(budget: Guarantee) -> RoundedGuarantee:
+    return RoundedGuarantee(float_up(budget.epsilon), float_up(budget.delta))
 
 
 ENTRIES = (

@@ -11,7 +11,7 @@ from typing import Any
 from adyton.audit.exact import OutputLaw
 from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import ACCOUNTING_NAMES, gaussian
 from adyton.kernel.noise import Bits
@@ -37,7 +37,7 @@ class Trial:
     adjacency: str
     release: Callable[..., Any]
     pair: tuple[Any, Any]
-    claim: Promise
+    claim: RoundedGuarantee
     mu: float | None = None  # if mu-GDP is claimed as well
     replayed: Replay | None = None
     laws: tuple[OutputLaw, OutputLaw] | None = None  # where both output laws can be written down
@@ -82,5 +82,5 @@ def gaussian_mu(target: AuditTarget, mechanism: str) -> float:
     return gaussian.mu_down(float(target.epsilon), float(target.delta))
 
 
-def gaussian_claim(mu: float, target: AuditTarget) -> Promise:
-    return Promise(gaussian.epsilon_up(mu, float(target.delta)), float(target.delta))
+def gaussian_claim(mu: float, target: AuditTarget) -> RoundedGuarantee:
+    return RoundedGuarantee(gaussian.epsilon_up(mu, float(target.delta)), float(target.delta))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial, gaussian_claim, gaussian_mu, once
-from adyton.certify import Promise
+from adyton.certify import RoundedGuarantee
 from adyton.kernel.exact import UNITS_PER_ONE, float_up
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.mechanisms import GeometricNoise
@@ -40,7 +40,7 @@ def _matrix(target: AuditTarget) -> Iterator[Trial]:
     for adjacency in ADJACENCIES:
         for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
             mechanism = GeometricMatrix.for_cost(strategy, adjacency, target.epsilon)
-            claim = Promise(float_up(mechanism.cost(adjacency).epsilon), 0.0)
+            claim = RoundedGuarantee(float_up(mechanism.cost(adjacency).epsilon), 0.0)
             how, release = f"{strategy.name}, geometric noise", once(mechanism, target)
             yield Trial("matrix", how, adjacency, release, _PAIRS[adjacency], claim, slow=True)
         yield _gaussian_matrix(adjacency, target)
@@ -66,7 +66,9 @@ def _mwem(target: AuditTarget) -> Iterator[Trial]:
         return (*(round(m.gap, 9) for m in made.measurements), *np.round(made.last, 9).tolist())
 
     for adjacency, pair in _PAIRS.items():
-        yield Trial("mwem", "two rounds", adjacency, release, pair, Promise(float_up(spent), 0.0), slow=True)
+        yield Trial(
+            "mwem", "two rounds", adjacency, release, pair, RoundedGuarantee(float_up(spent), 0.0), slow=True
+        )
 
 
 def _private_mw(target: AuditTarget) -> Iterator[Trial]:
@@ -83,7 +85,7 @@ def _private_mw(target: AuditTarget) -> Iterator[Trial]:
 
     spent = plan.cost().pure
     assert spent is not None  # no Gaussian values here
-    claim = Promise(float_up(spent), 0.0)
+    claim = RoundedGuarantee(float_up(spent), 0.0)
     for adjacency, pair in _PAIRS.items():
         yield Trial("private-mw", "four prefixes", adjacency, release, pair, claim, slow=True)
 
@@ -103,7 +105,7 @@ def _adaptive_marginals(target: AuditTarget) -> Iterator[Trial]:
             made = machine.release(exact, guess, partial(_step, machine), target.bits)
             return tuple((one.axes, *one.noisy.tolist()) for one in made)
 
-        claim = Promise(float_up(target.epsilon), 0.0)
+        claim = RoundedGuarantee(float_up(target.epsilon), 0.0)
         yield Trial("adaptive-marginals", "two rounds", adjacency, release, pair, claim, slow=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.certify.answer import Amount, Promise
+from adyton.certify.answer import Amount, RoundedGuarantee
 from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, KeyedRows, KnownRange, RowKeys, Values
 from adyton.certify.values import (
     Absent,
@@ -41,7 +41,7 @@ def answer_facts(told: Told) -> dict[str, Any]:
         "cost": Amount.from_json(told["cost"]),
         "spent": Amount.from_json(told["spent"]),
         "left": Amount.from_json(told["left"], is_left=True),
-        "limit": Promise.from_json(told["limit"]),
+        "budget": RoundedGuarantee.from_json(told["budget"]),
         "more": told["more"],
         "receipt": Proof.from_json(paid) if paid else _NO_RECEIPT,
         "certificate": Certificate.from_json(told["certificate"]),

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from adyton.certify.advice import Cheaper
-from adyton.certify.answer import Amount, Promise
+from adyton.certify.answer import Amount, RoundedGuarantee
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.preview import Preview, Step
 from adyton.certify.reading.answers import Told, keys_from
@@ -27,7 +27,7 @@ def preview_from(told: Told) -> Preview:
         spent=Amount.from_json(told["spent"]),
         spent_after=Amount.from_json(told["spent_after"]) if told["spent_after"] else None,
         left=Amount.from_json(told["left"], is_left=True),
-        limit=Promise.from_json(told["limit"]),
+        budget=RoundedGuarantee.from_json(told["budget"]),
         more=told["more"],
         steps=tuple(map(_step, told["mechanisms"])),
         certificate=Certificate.from_json(told["certificate"]),

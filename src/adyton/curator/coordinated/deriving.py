@@ -136,5 +136,5 @@ def _answer(curator: Curator, earlier: Earlier, plan: QueryPlan) -> Answer:
         hidden=plan.hidden,
         remarks=plan.remarks,
         free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL * 100:g} %, "
-        "hold for all that is derived from it at once",
+        "hold simultaneously for all that is derived from it",
     )

@@ -414,7 +414,7 @@ def _whole_text(source: str, kind: SourceType, dialect: Dialect) -> str:
             whole = f"(CASE WHEN {dialect.matches(text, WHOLE)} THEN {dialect.whole(digits)} END)"
         case _:
             x, most = _double(source, kind, dialect), dialect.double(2.0**53)
-            # Nested, because AND promises no order, and on some engines floor gives a bigint.
+            # Nested, because AND guarantees no order, and on some engines floor gives a bigint.
             exactly = f"CASE WHEN floor({x}) = {x} THEN {dialect.whole(x)} END"
             whole = f"(CASE WHEN abs({x}) < {most} THEN {exactly} END)"
     return f"CAST({whole} AS {dialect.text_type})"

@@ -161,7 +161,7 @@ def _in_values(blocks: ScoreBlocks, steps: int) -> ScoreBlocks:
 
 
 def table(plan: GaussianPlan) -> ScoreEnds:
-    """Parts kept and levels of each score; part of what a holdout promised when it was made."""
+    """Parts kept and levels of each score; part of what a holdout guaranteed when it was made."""
     expected = None if plan.expected is None else float(plan.expected)
     wish = wish_for(
         plan.frame.items, plan.frame.failure, plan.reach, expected, plan.anytime, squares_of(plan.frame)

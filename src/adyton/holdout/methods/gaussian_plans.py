@@ -29,7 +29,7 @@ _HAIR = Fraction(1, 10**12)  # that two floats may be above their sum
 
 @dataclass(frozen=True, slots=True)
 class GaussianWish:
-    """``expected``: about what scores will be, which chooses noise and levels and promises nothing."""
+    """``expected``: about what scores will be, which chooses noise and levels and guarantees nothing."""
 
     tolerance: Fraction | None = None
     scores: int | None = None

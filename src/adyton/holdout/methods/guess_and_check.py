@@ -26,7 +26,7 @@ class GuessAndCheckPlan:
     """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
 
     Claim:    with probability 1 - failure all answers are, for any adaptive queries and guesses; when the
-              items can no longer promise it, nothing is answered.
+              items can no longer guarantee it, nothing is answered.
     Assumes:  items are independent draws from the population; nobody has seen them otherwise.
     Source:   Rogers, Roth, Smith, Srebro, Thakkar, Woodworth 2020; counted here.  Theorem: GUESS-AND-CHECK.
     """

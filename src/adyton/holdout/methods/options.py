@@ -65,7 +65,7 @@ class Gaussian:
     """Noise on every score, which answers every query with a number.  What a holdout does if not told.
 
     ``anytime``: sharper at first, fewer in all.  ``expected``: about what scores will be; it chooses the plan
-    and promises nothing.  ``noise``: "constant", or "decreasing" for more scores.
+    and guarantees nothing.  ``noise``: "constant", or "decreasing" for more scores.
 
     >>> Gaussian(expected="0.97")
     Gaussian(anytime=False, expected='0.97', noise='constant')

@@ -77,7 +77,7 @@ class ThresholdoutPlan:
         return units_up(self.epsilon)
 
     def half_width(self) -> float | None:
-        """Of all answers at once; None where it would say nothing."""
+        """Simultaneous for all answers; None where it would say nothing."""
         width = width_of(self.frame, self.overfits, self.queries, self.threshold, self.scale)
         return width if width < _HALF else None
 

@@ -1,7 +1,7 @@
 """Gaussian differential privacy and (epsilon, delta), both ways, rounded to the safe side.
 
 Everything here rests on one function, an upper bound of ln delta(epsilon) for mu-GDP.  A number is returned
-only after that bound was evaluated at it, or if ``_far_enough`` proves it, so no search can break a promise.
+only after that bound was evaluated at it, or if ``_far_enough`` proves it, so no search breaks a guarantee.
 
 With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and Mills' ratio M(t) = (1 - Phi(t)) / phi(t):
 

@@ -1,4 +1,4 @@
-"""Privacy filters: what may be spent, what a release costs, and what a limit that is spent promises.
+"""Privacy filters: what may be spent, what a release costs, and what a budget that is spent guarantees.
 
 A study chooses one accounting when it is created.  Its ledger adds whole units of 10**-18, and a release is
 admitted if the total, the candidate included, is not above ``allowed``.  Queries and prices may both depend
@@ -49,10 +49,10 @@ class Accounting(Protocol):
         ...
 
     def epsilon(self, spent: int, delta: Fraction) -> float:
-        """The epsilon, rounded up, that a limit of ``spent`` units guarantees at ``delta``.
+        """The epsilon, rounded up, that a budget of ``spent`` units guarantees at ``delta``.
 
-        Of a limit that was fixed in advance: where ``spent`` is what happens to be spent at a moment that was
-        chosen by the answers, only the pure accounting's is a promise.  See ``odometer``.
+        Of a budget that was fixed in advance: where ``spent`` is what happens to be spent at a moment that
+        was chosen by the answers, only the pure accounting's is a guarantee.  See ``odometer``.
         """
         ...
 
@@ -163,7 +163,7 @@ def _delta_down(delta: Fraction) -> float:
 
 
 def _fitting(units: int, fits: Callable[[int], bool]) -> int:
-    """``units``, or a hair less where the roundings of two conversions would break the limit."""
+    """``units``, or a hair less where the roundings of two conversions would break the budget."""
     while units and not fits(units):
         units -= 1 + units // 10**12
     return units

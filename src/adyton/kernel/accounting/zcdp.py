@@ -4,7 +4,7 @@ rho-zCDP implies (epsilon, delta)-DP for every order alpha > 1 with
 
     epsilon = alpha rho + ln(1 - 1/alpha) - ln(delta alpha) / (alpha - 1).
 
-Every order gives a valid bound, so the search for the best one cannot break a promise; only rounding could,
+Every order gives a valid bound, so the search for the best one cannot break a guarantee; only rounding could,
 and the margin pays for it: eight roundings of u = 2**-53 for each term, twice what the operations need.
 Below, t = alpha - 1 and log_inverse = ln(1/delta).  The best order solves rho t**2 + ln(1 + t) = ln(1/delta).
 """

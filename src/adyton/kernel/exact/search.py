@@ -1,4 +1,4 @@
-"""Searches by halving.  Only places that were looked at are returned: what they promise needs no search."""
+"""Searches by halving.  Only places that were looked at are returned: what they guarantee needs no search."""
 
 from __future__ import annotations
 

@@ -208,5 +208,5 @@ _NOTES = (
     "The supplement's code has Gaussian noise and no budget; the published pseudocode has Laplace noise, and "
     "a budget below its many overfits would end it with 'no answer'.",
     "Neither is certified at these parameters. Our Gaussian holdout is: its tolerance is the width that was"
-    " certified for all 10,001 scores at once.",
+    " certified simultaneously for all 10,001 scores.",
 )

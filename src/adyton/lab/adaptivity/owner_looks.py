@@ -100,8 +100,8 @@ def mean_of_listed(sales: Sales, listed: tuple[int, ...], dictionary: Dictionary
 
     columns = (CategoryColumn("shop", listed), IntegerColumn("result", -_RESULT, _RESULT))
     validity = Validity(Fraction(95, 100), dictionary=dictionary)
-    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
-    study = Study(Table("sales", columns, rows=ROWS), PrivacyUnit("replace-one"), limit, validity=validity)
+    budget = Guarantee(Fraction(500), Fraction(1, 10**9))
+    study = Study(Table("sales", columns, rows=ROWS), PrivacyUnit("replace-one"), budget, validity=validity)
     data = pa.table({"shop": sales.shop, "result": sales.result})
     with open_study(study, data=data) as curator:
         curator.publish_test(Fraction(1, 2))

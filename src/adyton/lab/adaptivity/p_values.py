@@ -1,4 +1,4 @@
-"""P-values after queries: a test that the answers led to, and the level at which it keeps its promise."""
+"""P-values after queries: a test that the answers led to, and the level at which it keeps its guarantee."""
 
 from __future__ import annotations
 

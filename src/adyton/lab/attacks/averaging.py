@@ -58,14 +58,14 @@ def rewordings() -> int:
                 curator.ask(f"{_SQL} WHERE cigarettes > 0.{asked + 1:05}", scale=10)
             except BudgetRefused:
                 return asked
-    raise AssertionError("a limit that is never reached")
+    raise AssertionError("a budget that is never reached")
 
 
 def _allowed() -> int:
     """The mu**2 of one such query is 1/100."""
     with curator_of(HISTOGRAM) as curator:
-        limit = curator.study.rule.allowed(curator.study.limit)
-    return limit * 100 // UNITS_PER_ONE
+        budget = curator.study.rule.allowed(curator.study.budget)
+    return budget * 100 // UNITS_PER_ONE
 
 
 def _chart(noise: list[int]) -> Chart:
@@ -83,5 +83,5 @@ def _chart(noise: list[int]) -> Chart:
 
 _NOTES = (
     "A repeated query is answered from the ledger: post-processing, free of charge, and no new noise.",
-    "A rewording is a new query. It gets new noise and pays for it, so the limit ends the averaging.",
+    "A rewording is a new query. It gets new noise and pays for it, so the budget ends the averaging.",
 )

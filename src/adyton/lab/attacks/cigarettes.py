@@ -16,7 +16,7 @@ from adyton.study import Study
 HISTOGRAM = (10, 2, 4, 13, 44, 35)  # how many people smoke 0, 1, ... 5
 WITHOUT_BOB = (10, 2, 4, 13, 44, 34)
 BOB = 5
-LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 
 
 def rows_of(histogram: tuple[int, ...]) -> list[int]:
@@ -30,5 +30,5 @@ def curator_of(histogram: tuple[int, ...]) -> Iterator[Curator]:
     with TemporaryDirectory() as folder:
         data = Path(folder) / "people.csv"
         data.write_text("cigarettes\n" + "".join(f"{value}\n" for value in rows_of(histogram)))
-        with open_study(Study(table, PrivacyUnit("add-remove"), LIMIT), data=data) as curator:
+        with open_study(Study(table, PrivacyUnit("add-remove"), BUDGET), data=data) as curator:
             yield curator

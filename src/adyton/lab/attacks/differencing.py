@@ -15,7 +15,7 @@ from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.noise import Bits, rounded_gaussian
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from adyton.lab.attacks.cigarettes import BOB, HISTOGRAM, LIMIT, WITHOUT_BOB, curator_of, rows_of
+from adyton.lab.attacks.cigarettes import BOB, BUDGET, HISTOGRAM, WITHOUT_BOB, curator_of, rows_of
 
 DIFFERENCING = Topic(
     "differencing",
@@ -120,8 +120,8 @@ def _most_allowed(price: str = _PRICE) -> float:
     """Bob is in the first table only.  By (epsilon, delta)-DP a guess among m is right with at most
     (e^epsilon + (m - 1) delta)/(e^epsilon + m - 1), which randomized response attains.
     """
-    limit = Guarantee(Fraction(price), LIMIT.delta)
-    return float(RandomizedResponse.for_guarantee(limit, BOB + 1).truth)
+    budget = Guarantee(Fraction(price), BUDGET.delta)
+    return float(RandomizedResponse.for_guarantee(budget, BOB + 1).truth)
 
 
 def _chart() -> Chart:

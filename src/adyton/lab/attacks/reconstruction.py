@@ -53,7 +53,7 @@ def reconstruction(bits: Bits, rng: np.random.Generator) -> LabReport:
             spread,
             share=True,
         ),
-        LabFinding("the largest share that its limit allows anybody, on average", most, share=True),
+        LabFinding("the largest share that its budget allows anybody, on average", most, share=True),
         LabFinding("share found by somebody who asks nothing", 0.5, share=True),
     )
     return LabReport(RECONSTRUCTION, findings, _NOTES, _chart(sets, truth, smokes, bits))
@@ -73,15 +73,15 @@ def chance(sets: Secrets, sigma: float) -> float:
 
 
 def private_counts(sets: Secrets, smokes: Secrets) -> list[float]:
-    """The same counts of a curator, for all of its limit."""
+    """The same counts of a curator, for all of its budget."""
     import pyarrow as pa
 
     table = Table("people", (CategoryColumn("name", tuple(range(PEOPLE))), BooleanColumn("smokes")))
-    limit = Guarantee(Fraction(_EPSILON), Fraction(str(_DELTA)))
+    budget = Guarantee(Fraction(_EPSILON), Fraction(str(_DELTA)))
     data = pa.table({"name": range(PEOPLE), "smokes": smokes.tolist()})
     names = [", ".join(map(str, np.flatnonzero(own))) for own in sets]
     asked = [f"SELECT COUNT(*) AS n FROM people WHERE smokes AND name IN ({own})" for own in names]
-    with open_study(Study(table, PrivacyUnit("add-remove"), limit), data=data) as curator:
+    with open_study(Study(table, PrivacyUnit("add-remove"), budget), data=data) as curator:
         return [float(answer["n"].value) for answer in curator.ask_many(asked, share=1)]
 
 
@@ -102,5 +102,5 @@ def _chart(sets: Secrets, truth: npt.NDArray[np.int64], smokes: Secrets, bits: B
 
 _NOTES = (
     f"{PEOPLE} people, a secret bit each: {ASKED} counts of random sets of them, fitted by least squares.",
-    "A curator adds up what all counts say together: for its limit they have too much noise to fit much.",
+    "A curator adds up what all counts say together: for its budget they have too much noise to fit much.",
 )

@@ -1,4 +1,4 @@
-"""BROKEN ON PURPOSE.  Sparse vectors of the literature that do not keep their promise.
+"""BROKEN ON PURPOSE.  Sparse vectors of the literature that do not keep their guarantee.
 
 Nothing outside the lab and the tests may use this file.  It exists so that their true cost can be computed,
 and so that an auditor can show that it would have found them.  The numbering is that of Lyu, Su, Li 2017;

@@ -102,14 +102,14 @@ def _chart() -> Chart:
     ahead, added, replaced = tuple(range(-20, _FAR // 2, 5)), made("add-remove"), made("replace-one")
     return Chart(
         "how far the rivals are ahead",
-        "true loss; promised: epsilon = 0.5",
+        "true loss; guaranteed: epsilon = 0.5",
         (
             ChartLine(
                 "noise 1/epsilon, replaced", ahead, tuple(loss(added, 1, a) for a in ahead), strong=True
             ),
             ChartLine("noise 1/epsilon, added", ahead, tuple(loss(added, 0, a) for a in ahead)),
             ChartLine("noise 2/epsilon, replaced", ahead, tuple(loss(replaced, 1, a) for a in ahead)),
-            ChartLine("promised", ahead, (float(_EPSILON),) * len(ahead), limit=True),
+            ChartLine("guaranteed", ahead, (float(_EPSILON),) * len(ahead), limit=True),
         ),
     )
 

@@ -87,7 +87,7 @@ def _chart() -> Chart:
         (
             *lines,
             ChartLine("gdp accounting of a study", _ALONG, gdp),
-            ChartLine("promised: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
+            ChartLine("guaranteed: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
         ),
         ("x", "y"),
     )

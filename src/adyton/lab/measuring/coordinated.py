@@ -33,7 +33,7 @@ COORDINATED = Topic(
 AGES, PEOPLE = 16, 20_000
 _FEW, _ROUNDS = 500, 8
 _MOST_WITH_ONE = (AGES // 2) ** 2 + AGES // 2  # ranges that hold one age, in the middle
-_LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+_BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
 _RANGES = [(first, last) for first in range(AGES) for last in range(first, AGES)]
 _ASKED = [f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {a} AND {b}" for a, b in _RANGES]
 _Made = TypeVar("_Made")
@@ -84,9 +84,9 @@ def _pmw() -> tuple[LabFinding, ...]:
     """What a curator expects of PMW, and of noise on each answer: 10,000 counts over a million cells."""
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in "abcdef"), rows=10_000)
-    limit = Guarantee(Fraction(1), Fraction(1, 10**6))
+    budget = Guarantee(Fraction(1), Fraction(1, 10**6))
     with open_study(
-        Study(table, PrivacyUnit("replace-one"), limit), data=Path("never-read.parquet")
+        Study(table, PrivacyUnit("replace-one"), budget), data=Path("never-read.parquet")
     ) as curator:
         seen = curator.preview_pmw(list("abcdef"), queries=10_000, share=1)
     return (
@@ -120,7 +120,7 @@ def _with_curator(ages: np.ndarray, ask: Callable[[Curator], _Made]) -> _Made:
     import pyarrow as pa
 
     table = Table("people", (IntegerColumn("age", 0, AGES - 1),))
-    study = Study(table, PrivacyUnit("add-remove"), _LIMIT)
+    study = Study(table, PrivacyUnit("add-remove"), _BUDGET)
     with open_study(study, data=pa.table({"age": ages})) as curator:
         return ask(curator)
 

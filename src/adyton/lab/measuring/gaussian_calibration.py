@@ -31,7 +31,7 @@ def gaussian_calibration() -> LabReport:
         for delta, expected in _BREAKS.items()
     ]
     findings += [
-        LabFinding("true delta at epsilon 10, promised 1e-5", _true_delta(Fraction(10)), 2.27e-5, 1e-7),
+        LabFinding("true delta at epsilon 10, guaranteed 1e-5", _true_delta(Fraction(10)), 2.27e-5, 1e-7),
         LabFinding("noise over what is needed, epsilon 1, delta 1e-5", waste(Fraction(1)), 1.299, 5e-4),
         LabFinding("noise over what is needed, epsilon 0.1, delta 1e-5", waste(Fraction(1, 10)), 1.576, 5e-4),
     ]
@@ -57,7 +57,7 @@ def _chart() -> Chart:
             ChartLine(
                 "true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons)), strong=True
             ),
-            ChartLine("promised delta", x, tuple(float(_DELTA) for _ in x), limit=True),
+            ChartLine("guaranteed delta", x, tuple(float(_DELTA) for _ in x), limit=True),
         ),
         ("y",),
     )

@@ -1,4 +1,4 @@
-"""What a shared budget says, once: the limit for all studies together, who is protected, whose rows."""
+"""What a shared budget says, once: the budget for all studies together, who is protected, whose rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SharedBudgetFacts:
     about the rows of one study says nothing about the rows of another.
     """
 
-    limit: Guarantee
+    budget: Guarantee
     accounting: str = "gdp"
     unit: Unit = "person"
     adjacency: Adjacency = "replace-one"
@@ -53,7 +53,7 @@ class SharedBudgetFacts:
 
         def __init__(
             self,
-            limit: Guarantee,
+            budget: Guarantee,
             accounting: str = "gdp",
             unit: Unit = "person",
             adjacency: Adjacency = "replace-one",
@@ -73,7 +73,7 @@ class SharedBudgetFacts:
         ):
             if value not in known:
                 raise InvalidRequest(f"{what} of a shared budget is one of {', '.join(known)}, not {value!r}")
-        if not 0 <= self.discovery_delta <= self.limit.delta:
+        if not 0 <= self.discovery_delta <= self.budget.delta:
             raise InvalidRequest(
                 "discovery_delta of a shared budget is a part of its delta: at least 0, at most delta"
             )
@@ -93,7 +93,7 @@ class SharedBudgetFacts:
     @property
     def allowed(self) -> int:
         """All that may ever be spent by all studies together, in whole units of the accounting."""
-        noise = Guarantee(self.limit.epsilon, self.limit.delta - self.discovery_delta)
+        noise = Guarantee(self.budget.epsilon, self.budget.delta - self.discovery_delta)
         return accounting_named(self.accounting).allowed(noise)
 
     @property
@@ -109,8 +109,8 @@ class SharedBudgetFacts:
     @property
     def named(self) -> dict[str, str]:
         """Each fact as text, by its name."""
-        limit = self.limit
-        values = (limit.epsilon, limit.delta, self.accounting, self.unit, self.adjacency, self.rows)
+        budget = self.budget
+        values = (budget.epsilon, budget.delta, self.accounting, self.unit, self.adjacency, self.rows)
         more = (self.discovery_delta, self.confidence, self.stability)
         return {name: str(value) for name, value in zip(_SAID, (*values, *more), strict=True)}
 

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.certify import Amount, Promise
-from adyton.certify.statement import SharedBudgetTotals
+from adyton.certify import Amount, RoundedGuarantee
+from adyton.certify.budget import SharedBudgetTotals
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger.base import Totals, Verification, same_limit
@@ -27,7 +27,7 @@ from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
     from adyton.kernel.exact import Number
-    from adyton.ledgers.shared_budget.statement import SharedBudgetStatement
+    from adyton.ledgers.shared_budget.report import SharedBudgetReport
 
 QUERY = "A CHARGE OF A STUDY"
 
@@ -55,7 +55,7 @@ class SharedBudget(Shown):
     """What all studies of the same persons may spend together, and what each of them has spent.
 
     >>> shared_budget = adyton.SharedBudget.create(folder / "shared.ledger", epsilon=2, delta=1e-9)
-    >>> shared_budget.statement().spent.share
+    >>> shared_budget.report().spent.share
     0.0
     """
 
@@ -230,12 +230,12 @@ class SharedBudget(Shown):
 
     def share(self) -> SharedBudgetTotals:
         """What all studies together have spent, and what is left."""
-        totals, limit, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
+        totals, budget, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
         return SharedBudgetTotals(
             name=self.name,
-            limit=Promise(printed_up(facts.limit.epsilon), printed_up(facts.limit.delta)),
-            spent=Amount(facts.accounting, totals.spent, limit),
-            left=Amount(facts.accounting, limit - totals.spent, limit, is_left=True),
+            guarantee=RoundedGuarantee(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
+            spent=Amount(facts.accounting, totals.spent, budget),
+            left=Amount(facts.accounting, budget - totals.spent, budget, is_left=True),
             charges=totals.receipts,
             rows=facts.rows,
         )
@@ -253,19 +253,19 @@ class SharedBudget(Shown):
         """All charges of all studies, oldest first."""
         return self._ledger.receipts()
 
-    def statement(self) -> SharedBudgetStatement:
+    def report(self) -> SharedBudgetReport:
         """What each study has spent of what all of them may spend together."""
-        from adyton.ledgers.shared_budget.statement import statement_of
+        from adyton.ledgers.shared_budget.report import report_of
 
-        return statement_of(self)
+        return report_of(self)
 
     def verify(self, head: str | None = None) -> Verification:
         """Replays the file; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
         return self._ledger.verify(head)
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        """Its statement as a table."""
-        return self.statement().sheet(verbose=verbose)
+        """Its report as a table."""
+        return self.report().sheet(verbose=verbose)
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -289,7 +289,7 @@ class SharedBudget(Shown):
         return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
     def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
-        said = refusal.message.replace("of the limit", f"of the shared budget {self.name}", 1)
+        said = refusal.message.replace("of the budget", f"of the shared budget {self.name}", 1)
         return PrivacyRefused(said, **refusal.facts, shared_budget=self.name)
 
     def _study_behind(self, number: int) -> LedgerCorrupt:

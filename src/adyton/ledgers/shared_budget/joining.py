@@ -41,7 +41,7 @@ class Member(Protocol):
     @property
     def unit(self) -> PrivacyUnit: ...
     @property
-    def limit(self) -> Guarantee: ...
+    def budget(self) -> Guarantee: ...
     @property
     def discovery_delta(self) -> Fraction: ...
     @property
@@ -108,7 +108,7 @@ def _differs(facts: SharedBudgetFacts, study: Member) -> str | None:
             "all studies together"
         )
     rows = study.table.rows
-    if rows is not None and facts.limit.delta * rows >= 1:
+    if rows is not None and facts.budget.delta * rows >= 1:
         return f"the delta of the shared budget must be below 1/rows = 1/{rows}"
     return None
 

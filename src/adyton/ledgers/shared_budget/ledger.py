@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from adyton.certify.statement import SharedBudgetTotals
+from adyton.certify.budget import SharedBudgetTotals
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.base import (
     Charged,

@@ -9,7 +9,7 @@ from typing import Any
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
 
-NO_PROMISE = "PMW has halted: this is its guess, which nobody compared with the data."
+NO_GUARANTEE = "PMW has halted: this is its guess, which nobody compared with the data."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PmwAnswer(Shown):
             rows.append(("noise interval", reach))
         rows += [("updates left", str(self.updates_left)), ("queries so far", str(self.feeds))]
         notes = [self.left_out_rows] if self.left_out_rows else []
-        notes += [] if self.checked else [NO_PROMISE]
+        notes += [] if self.checked else [NO_GUARANTEE]
         return Sheet(self.query, ("", ""), tuple(rows), (*notes, f"PMW {self.pmw}; paid for when opened."))
 
 
@@ -74,26 +74,26 @@ class PmwAnswers(Shown):
     """Several answers of the same run, in their order."""
 
     answers: Sequence[PmwAnswer]
-    statement: PmwStatement
+    budget: PmwBudget
 
     def to_json(self) -> dict[str, Any]:
         return {
             "answers": [answer.to_json() for answer in self.answers],
-            "updates_left": self.statement.updates_left,
-            "halted": self.statement.halted,
-            "feeds": self.statement.feeds,
-            "head": self.statement.head,
-            "pmw": self.statement.receipt.number,
+            "updates_left": self.budget.updates_left,
+            "halted": self.budget.halted,
+            "feeds": self.budget.feeds,
+            "head": self.budget.head,
+            "pmw": self.budget.receipt.number,
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
-        unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
-        title = f"PMW {self.statement.receipt.number}: {self.statement.pmw}"
+        unchecked = () if all(one.checked for one in self.answers) else (NO_GUARANTEE,)
+        title = f"PMW {self.budget.receipt.number}: {self.budget.pmw}"
         headers = ("", "query", "how", "value", "noise interval")
         return Sheet(
-            title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3, newest=True
+            title, headers, rows, (*left_out, *unchecked, self.budget.state), left_aligned=3, newest=True
         )
 
 
@@ -138,7 +138,7 @@ class PmwPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class PmwStatement(Shown):
+class PmwBudget(Shown):
     """How far a PMW run is.  The noise of its threshold is no part of it."""
 
     pmw: str
@@ -185,7 +185,7 @@ class PmwStatement(Shown):
             ("queries so far", f"{self.feeds} of {self.queries}"),
             ("halted", "yes; the guess still answers, free" if self.halted else "no"),
             ("units", f"{self.total:,}"),
-            ("cost, of the limit", str(self.cost)),
+            ("cost, of the budget", str(self.cost)),
         )
         notes = (
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
@@ -198,7 +198,7 @@ class PmwStatement(Shown):
 class PmwList(Shown):
     """Every PMW run of a study, oldest first."""
 
-    pmw: Sequence[PmwStatement]
+    pmw: Sequence[PmwBudget]
 
     def to_json(self) -> dict[str, Any]:
         return {"pmw": [one.to_json() for one in self.pmw]}
@@ -214,6 +214,6 @@ class PmwList(Shown):
             )
             for one in self.pmw
         )
-        headers = ("number", "state", "updates", "queries", "cost, of the limit")
+        headers = ("number", "state", "updates", "queries", "cost, of the budget")
         notes = () if rows else ("No PMW run was opened yet: adyton pmw open.",)
         return Sheet("PMW", headers, rows, notes, left_aligned=2, newest=True)

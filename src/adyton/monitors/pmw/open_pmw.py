@@ -25,7 +25,7 @@ from adyton.kernel.terms.expressions import Condition, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, Proportion
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.monitors.pmw.answer import PmwAnswer, PmwAnswers, PmwStatement
+from adyton.monitors.pmw.answer import PmwAnswer, PmwAnswers, PmwBudget
 from adyton.monitors.pmw.guess import CellDistribution
 from adyton.monitors.pmw.notes import (
     PmwEntry,
@@ -94,7 +94,7 @@ class OpenPmw:
 
         The query is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
         What is measured uses up an update.  When updates or queries are used up, guesses still come free,
-        without a promise, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
+        without a guarantee, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
         """
         text = self._text(query, dialect)
         asked, linear = self._linear(text)
@@ -118,17 +118,17 @@ class OpenPmw:
                     f"query {place} of {len(queries)}: {wrong.message}", **wrong.facts
                 ) from None
         answers = [self.feed(query, dialect=dialect) for query in queries]
-        return PmwAnswers(answers, self.statement())
+        return PmwAnswers(answers, self.budget())
 
     def answers(self) -> list[PmwAnswer]:
         """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
         notes = map(entry_of, self._comparisons.notes())
         return [self._answer(entry, place) for place, entry in enumerate(notes, start=1)]
 
-    def statement(self) -> PmwStatement:
+    def budget(self) -> PmwBudget:
         """How far they are, and what they cost."""
         heads, last = self._heads()
-        return PmwStatement(
+        return PmwBudget(
             pmw=self._receipt.order.query,
             queries=self._terms.queries,
             updates=self._terms.updates,

@@ -2,7 +2,7 @@
 
 A session begins with the first query of a name and lasts for some hours.  Whoever connects anew, through
 another process or after a restart, is still in it, so nobody gets another one by hanging up.  It is kept in a
-file beside the study; a name whose file was lost begins a new session, and its part of the limit still holds.
+file beside the study; a name whose file was lost begins a new session, and its budget share still holds.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _LEAST = Fraction(1, 10**6)
 
 def check_share(share: Fraction | None, what: str) -> None:
     if share is not None and not _LEAST <= share <= 1:
-        raise InvalidRequest(f"{what} is a share of the limit: from {float(_LEAST):g} to 1")
+        raise InvalidRequest(f"{what} is a share of the budget: from {float(_LEAST):g} to 1")
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
     """The section ``[agent]`` of the server file: what one session may spend, as a share of the study's
-    limit; how many charges it may make; how many hours it lasts.
+    budget; how many charges it may make; how many hours it lasts.
     """
 
-    limit_share: Fraction | None = None
+    budget_share: Fraction | None = None
     queries: int | None = None
     hours: Fraction = _DAY
 
     def __post_init__(self) -> None:
-        check_share(self.limit_share, "agent.limit_share")
+        check_share(self.budget_share, "agent.budget_share")
         if self.queries is not None and (type(self.queries) is not int or self.queries < 1):
             raise InvalidRequest("agent.queries is a whole number, at least 1")
         if not 0 < self.hours <= _LONGEST:
@@ -66,7 +66,7 @@ class Caps:
         unknown = next((name for name in given if name not in known), None)
         if unknown is not None:
             raise InvalidRequest(f"agent.{unknown} is not known; known: {', '.join(known)}")
-        for name in ("limit_share", "hours"):
+        for name in ("budget_share", "hours"):
             if name in given:
                 given[name] = rational(given[name], f"agent.{name}")
         return cls(**given)
@@ -74,7 +74,7 @@ class Caps:
     @property
     def any(self) -> bool:
         """Whether there is something to hold to."""
-        return self.limit_share is not None or self.queries is not None
+        return self.budget_share is not None or self.queries is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class AgentSessions:
 
 
 class Turns:
-    """The session of one name, and what it has left.  The price is a sub-limit, so the ledger looks at it in
+    """The session of one name, and what it has left.  The price is a share, so the ledger looks at it in
     the transaction of the charge; the number is taken just before, and given back if nothing was charged.
     """
 
@@ -157,10 +157,10 @@ class Turns:
     def session(self) -> AgentSession:
         return self._sessions.current(self._name, self._spent)
 
-    def sub_limit(self, session: AgentSession, limit: int) -> int | None:
+    def budget_share(self, session: AgentSession, budget: int) -> int | None:
         """What the name may have spent by the end of the session, rounded down."""
-        share = self._caps.limit_share
-        return None if share is None else session.spent_before + int(share * limit)
+        share = self._caps.budget_share
+        return None if share is None else session.spent_before + int(share * budget)
 
     def queries_left(self, session: AgentSession) -> int | None:
         most = self._caps.queries

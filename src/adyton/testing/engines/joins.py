@@ -1,4 +1,4 @@
-"""The promise of an engine that joins private tables on the person, as tests.
+"""The guarantee of an engine that joins private tables on the person, as tests.
 
 from adyton.testing import JoinContract
 

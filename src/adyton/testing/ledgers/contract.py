@@ -1,4 +1,4 @@
-"""The promise of ``adyton.kernel.ledger.Ledger``, as tests.
+"""The guarantee of ``adyton.kernel.ledger.Ledger``, as tests.
 
 pytest.register_assert_rewrite("adyton.testing")   # in conftest.py: readable failures
 

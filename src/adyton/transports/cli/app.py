@@ -225,7 +225,7 @@ def derive(
 
 
 @app.command()
-def statement(
+def budget(
     study: StudyPlace,
     odometer: Annotated[
         bool, typer.Option("--odometer", help="Add a running epsilon that holds whenever you stop.")
@@ -233,8 +233,8 @@ def statement(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Show the promise, what was spent of it and what is left."""
-    shown(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
+    """Show the guarantee, what was spent of it and what is left."""
+    shown(study, lambda curator: curator.budget(), as_json, odometer=odometer, verbose=verbose)
 
 
 @app.command()
@@ -266,7 +266,7 @@ def receipts(
         if figure is not None:
             from adyton.figures.budget import burn_down
 
-            write_figure(burn_down(found.to_json(), curator.statement().to_json()), figure)
+            write_figure(burn_down(found.to_json(), curator.budget().to_json()), figure)
         return found.newest(most or (len(found) if as_json and found else None), end)
 
     shown(study, make, as_json, verbose=verbose, command=True)
@@ -288,7 +288,7 @@ def verify(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Replay the ledger: is the chain intact, and the total within the limit?"""
+    """Replay the ledger: is the chain intact, and the total within the budget?"""
 
     def work() -> dict[str, Any]:
         from adyton.curator.opening import write_checkpoint as write
@@ -296,7 +296,7 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, shared = curator.verify(head), curator.statement().shared_budget
+            found, shared = curator.verify(head), curator.budget().shared_budget
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}
@@ -312,7 +312,8 @@ def verify(
             typer.echo("Nothing was charged yet.")
         else:
             typer.echo(
-                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
+                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, "
+                "the total within the budget."
             )
             typer.echo(f"Head: {done['head']}")
         if (shared := done.get("shared_budget")) is not None:

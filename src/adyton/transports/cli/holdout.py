@@ -15,7 +15,7 @@ from adyton.transports.places import HoldoutPlace, opened_holdout
 from adyton.transports.terminal import Head, Json, confirmed, run, show, whole_if_said
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.holdout import Holdout, HoldoutStatement
+    from adyton.holdout import Holdout, HoldoutBudget
 
 WeightsColumn = Annotated[
     str | None, typer.Option(help="The column of the weights, if not --column.", metavar="NAME")
@@ -140,7 +140,7 @@ def create(
     show(lambda: _created(said), as_json)
 
 
-def _created(said: SimpleNamespace) -> HoldoutStatement:
+def _created(said: SimpleNamespace) -> HoldoutBudget:
     from adyton.holdout.classes.files import read_table
     from adyton.holdout.files import read_values
     from adyton.holdout.methods.options import method_named
@@ -174,7 +174,7 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
         "features": None if said.features is None else read_table(said.features),
     }
     with _confirmed(said, given) as holdout:
-        return holdout.statement()
+        return holdout.budget()
 
 
 def _confirmed(said: SimpleNamespace, given: dict[str, Any]) -> Holdout:
@@ -197,12 +197,12 @@ def _confirmed(said: SimpleNamespace, given: dict[str, Any]) -> Holdout:
     return Holdout.create(said.file, **given, scores_reveal_labels=True)
 
 
-def statement(file: HoldoutPlace, as_json: Json = False) -> None:
+def budget(file: HoldoutPlace, as_json: Json = False) -> None:
     """How many scores are left, and how close they are."""
 
-    def make() -> HoldoutStatement:
+    def make() -> HoldoutBudget:
         with opened_holdout(file) as holdout:
-            return holdout.statement()
+            return holdout.budget()
 
     show(make, as_json)
 
@@ -225,5 +225,5 @@ def verify(file: HoldoutPlace, head: Head = None, as_json: Json = False) -> None
 
 
 app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
-for command in (create, score, compare, best, submit, leaderboard, close, statement, verify):
+for command in (create, score, compare, best, submit, leaderboard, close, budget, verify):
     app.command()(command)

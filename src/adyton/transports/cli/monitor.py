@@ -90,7 +90,7 @@ def open_monitor(
         many = whole(positives, "--positives")
         if preview:
             return curator.preview_monitor(positives=many, **words, **price)
-        return curator.open_monitor(positives=many, request=request, **words, **price).statement()
+        return curator.open_monitor(positives=many, request=request, **words, **price).budget()
 
     shown(study, make, as_json)
 
@@ -128,7 +128,7 @@ def list_monitors(study: StudyPlace, number: OneOrAll = None, as_json: Json = Fa
         if number is None:
             return curator.monitors()
         monitor = curator.monitor(whole(number, "NUMBER"))
-        return MonitorAnswers(monitor.answers(), monitor.statement())
+        return MonitorAnswers(monitor.answers(), monitor.budget())
 
     shown(study, make, as_json)
 

@@ -17,14 +17,14 @@ Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0.
 Queries = Annotated[str | None, typer.Option(help="Number of adaptive queries.", metavar="K")]
 ExpectShare = Annotated[
     str | None,
-    typer.Option(help="Plan for shares of about this size. Promises nothing.", metavar="P"),
+    typer.Option(help="Plan for shares of about this size. Guarantees nothing.", metavar="P"),
 ]
 Spread = Annotated[
     str | None,
     typer.Option(help="Plan for this standard deviation, as a part of the range.", metavar="S"),
 ]
 Group = Annotated[str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")]
-Confidence = Annotated[str, typer.Option(help="For all queries at once.")]
+Confidence = Annotated[str, typer.Option(help="Simultaneous, for all queries.")]
 HypothesisClass = Annotated[
     str,
     typer.Option(help="A class that all queries are from: thresholds:1, boxes:2, linear:3.", metavar="NAME"),

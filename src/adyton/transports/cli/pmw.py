@@ -79,7 +79,7 @@ def open_pmw(
         names = [name.strip() for name in columns.split(",")]
         if preview:
             return curator.preview_pmw(names, **words)
-        return curator.open_pmw(names, request=request, **words).statement()
+        return curator.open_pmw(names, request=request, **words).budget()
 
     shown(study, make, as_json)
 
@@ -119,7 +119,7 @@ def list_pmw(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -
         if number is None:
             return curator.opened_pmw()
         pmw = curator.pmw(whole(number, "NUMBER"))
-        return PmwAnswers(pmw.answers(), pmw.statement())
+        return PmwAnswers(pmw.answers(), pmw.budget())
 
     shown(study, make, as_json)
 

@@ -139,7 +139,7 @@ class Verify(Body):
 class NewToken(Body):
     name: Name
     role: Name
-    limit_share: Number | None = None
+    budget_share: Number | None = None
     price_share: Number | None = None
     rate: int | None = None
     expires: Name | None = None

@@ -58,10 +58,10 @@ async def compare(desk: TheDesk, sender: Sender, holdout: str, body: Pair) -> Re
     return await desk.done(sender, lambda: told(found.compare(who, body.first, body.second)))
 
 
-@routes.get("/{holdout}/statement", summary="How many scores are left")
-async def statement(desk: TheDesk, sender: Sender, holdout: str) -> Response:
-    found, _ = desk.house.holdout(sender, holdout, Action.STATEMENT)
-    return await desk.done(sender, lambda: told(found.statement()))
+@routes.get("/{holdout}/budget", summary="How many scores are left")
+async def budget(desk: TheDesk, sender: Sender, holdout: str) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.BUDGET)
+    return await desk.done(sender, lambda: told(found.budget()))
 
 
 @routes.get("/{holdout}/standings", summary="Who is ahead, ties as ties")

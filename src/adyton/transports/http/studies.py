@@ -46,7 +46,7 @@ async def studies(desk: TheDesk, sender: Sender) -> Response:
     return await desk.done(
         sender,
         lambda: told(
-            {"api": API, "studies": [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]}
+            {"api": API, "studies": [{"name": one.name, "budget": one.facts()["budget"]} for one in mine]}
         ),
     )
 
@@ -173,10 +173,10 @@ async def close_monitor(desk: TheDesk, sender: Sender, study: str, number: int) 
     return await desk.done(sender, lambda: told(found.close_monitor(who, number)))
 
 
-@routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")
-async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
-    found, who = desk.house.study(sender, study, Action.STATEMENT)
-    return await desk.done(sender, lambda: told(found.statement(who)))
+@routes.get("/{study}/budget", summary="What is spent and left, in all and of the own share")
+async def budget(desk: TheDesk, sender: Sender, study: str) -> Response:
+    found, who = desk.house.study(sender, study, Action.BUDGET)
+    return await desk.done(sender, lambda: told(found.budget(who)))
 
 
 @routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")

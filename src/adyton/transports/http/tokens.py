@@ -1,4 +1,4 @@
-"""Tokens over HTTP, for owners; nothing here raises a limit."""
+"""Tokens over HTTP, for owners; nothing here raises a budget."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What each tool takes.  Nothing unknown is taken, so a misspelt price is never no price.
 
-No tool takes a path or a token, and none has a word for a limit.
+No tool takes a path or a token, and none has a word for a budget.
 """
 
 from __future__ import annotations

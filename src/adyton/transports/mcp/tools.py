@@ -80,7 +80,7 @@ class Tool:
 def list_studies(call: Call) -> ToolResult:
     mine = [one for one in call.house.served if call.visitor.identity(one.name)]
     studies = [one.facts() for one in mine if isinstance(one, ServedStudy)]
-    listed = [{"name": one["name"], "limit": one["limit"]} for one in studies]
+    listed = [{"name": one["name"], "budget": one["budget"]} for one in studies]
     holdouts = [one.facts() for one in mine if isinstance(one, ServedHoldout)]
     return ToolResult({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
 
@@ -123,13 +123,13 @@ def try_on_mock(call: Call) -> ToolResult:
     return ToolResult({"answer": told}, words.answer_said(told, answer, None))
 
 
-def statement(call: Call) -> ToolResult:
-    found, who = call.house.anything(call.visitor, call.body.name, Action.STATEMENT)
+def budget(call: Call) -> ToolResult:
+    found, who = call.house.anything(call.visitor, call.body.name, Action.BUDGET)
     if isinstance(found, ServedHoldout):
-        told = found.statement()
+        told = found.budget()
         return ToolResult(told, words.scores_said(told))
-    told = found.statement(who)
-    return ToolResult(told, words.statement_said(told, found.share_left_to(who)))
+    told = found.budget(who)
+    return ToolResult(told, words.budget_said(told, found.share_left_to(who)))
 
 
 def score_on_holdout(call: Call) -> ToolResult:
@@ -181,7 +181,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "describe": Tool(
         "Describe a study or holdout",
-        "Public facts of a study (tables, columns, bounds, values, promise, grammar) or of a holdout. Free.",
+        "Public facts of a study (tables, columns, bounds, values, guarantee, grammar) or a holdout. Free.",
         Named,
         describe,
     ),
@@ -194,7 +194,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "ask": Tool(
         "Ask one query",
-        "Answer one SQL aggregate query with noise, charge its price to your part of the limit, give a "
+        "Answer one SQL aggregate query with noise, charge its price to your budget share, give a "
         f"receipt. Rows are never answered. The same query at the same price is free. {_PRICE}",
         ToAsk,
         ask,
@@ -213,11 +213,11 @@ TOOLS: dict[str, Tool] = {
         ToTry,
         try_on_mock,
     ),
-    "statement": Tool(
+    "budget": Tool(
         "See what is spent and left",
         "What was spent and what is left, in all and for you, of a study or a holdout. Free.",
         Named,
-        statement,
+        budget,
     ),
     "score_on_holdout": Tool(
         "Score predictions",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Answer
-from adyton.certify.answer import Promise, percent
+from adyton.certify.answer import RoundedGuarantee, percent
 from adyton.certify.values import key_text
 from adyton.errors import BudgetRefused, CuratorError, Forbidden, InvalidRequest, Unreachable
 from adyton.show import MOST_ROWS, ends, number
@@ -67,7 +67,7 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
         return "\n".join(
             [*lines, "Price: nothing, this was answered before.", "Next: ask it: a repeat is free."]
         )
-    lines.append(f"Price: {_share(last['cost'])} of the study's limit. {_left_said(left)}")
+    lines.append(f"Price: {_share(last['cost'])} of the study's budget. {_left_said(left)}")
     if last["affordable"]:
         often = "once" if last["more"] == 1 else f"{last['more']:,} times"
         advice = "ask with the same arguments, or preview a coarser price: wider answers cost less."
@@ -77,11 +77,11 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
     return "\n".join(lines)
 
 
-def statement_said(told: Told, left: Fraction) -> str:
-    limit = told["limit"]
+def budget_said(told: Told, left: Fraction) -> str:
+    guarantee = told["guarantee"]
     lines = [
-        f"The promise: {Promise(limit['epsilon'], limit['delta'])}, whatever is asked.",
-        f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the limit; left to "
+        f"The guarantee: {RoundedGuarantee(guarantee['epsilon'], guarantee['delta'])}, whatever is asked.",
+        f"{told['queries']} charges so far. Spent by all: {_share(told['spent'])} of the budget; left to "
         f"all: {percent(_exactly(told['left']), up=False)}. {_left_said(left)}",
     ]
     session = told["own"].get("session")
@@ -93,7 +93,7 @@ def statement_said(told: Told, left: Fraction) -> str:
 
 
 def studies_said(studies: Sequence[Told], holdouts: Sequence[Told]) -> str:
-    lines = [f"Study {one['name']}: epsilon {one['limit']['epsilon']:g} in all." for one in studies]
+    lines = [f"Study {one['name']}: epsilon {one['budget']['epsilon']:g} in all." for one in studies]
     lines += [f"Holdout {one['name']}: {one['items']} items, {one['metric']}." for one in holdouts]
     return "\n".join(
         [*(lines or ["Nothing is here for this token."]), "Next: describe one of them by its name."]
@@ -109,7 +109,7 @@ def facts_said(facts: Told) -> str:
     if "items" in facts:
         return (
             f"Holdout {facts['name']}: {facts['items']} items, scored by {facts['metric']}; their labels are "
-            "never shown.\nNext: statement says how many scores are left; score_on_holdout takes one "
+            "never shown.\nNext: budget says how many scores are left; score_on_holdout takes one "
             "prediction for each item, in their order."
         )
     lines = [f"Study {facts['name']}. Rows are never answered, only aggregates with noise."]
@@ -127,7 +127,7 @@ def score_said(told: Told) -> str:
     interval = told["interval"]
     return (
         f"{told['metric']} = {told['value']:g}; population interval {_between(interval)} "
-        f"({_level(interval)}, for all scores of the holdout at once).\n"
+        f"({_level(interval)}, simultaneous for all scores of the holdout).\n"
         f"{_scores_left(told['scores_left'])}"
     )
 
@@ -257,7 +257,7 @@ def _asked_next(told: Told, left: Fraction | None) -> str:
 
 
 def _left_said(left: Fraction) -> str:
-    return f"Left to you: {percent(left, up=False)} of the study's limit."
+    return f"Left to you: {percent(left, up=False)} of the study's budget."
 
 
 def _fitting(fits: Told | None) -> str:

@@ -56,7 +56,7 @@ def answer_table(answer: Answer) -> Sheet:
 def _on_rows(answer: Answer) -> list[str]:
     """What there is to say beside the values, without what the page says elsewhere: money and the receipt."""
     money = cost_notes(
-        answer.cost, answer.spent, answer.left, answer.limit, answer.more, batch_size=answer.batch_size
+        answer.cost, answer.spent, answer.left, answer.budget, answer.more, batch_size=answer.batch_size
     )
     elsewhere = (f"Receipt {answer.receipt.number}, ", "Free of charge: ")
     return [note for note in answer.notes() if note not in money and not note.startswith(elsewhere)]
@@ -67,7 +67,7 @@ def paid_for(answer: Answer, receipt: Receipt | None, name: str, request: str) -
     if receipt is None:
         return None
     order = receipt.order
-    amount = Amount(answer.spent.accounting, order.amount, answer.spent.limit)
+    amount = Amount(answer.spent.accounting, order.amount, answer.spent.of)
     return ShownCharge(receipt.number, receipt.digest, amount, (order.by, order.request) == (name, request))
 
 

@@ -1,4 +1,4 @@
-"""Budget: where the limit went, and what is left, in per cent and in queries like the last one."""
+"""Budget: where the budget went, and what is left, in per cent and in queries like the last one."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _SHOWN = 10  # of the newest receipts
 
 @routes.get("/studies/{study}/budget")
 async def budget(page: ThePage, study: str) -> Response:
-    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    found, who = page.desk.house.study(page.visitor, study, Action.BUDGET)
     told, newest, picture = await page.done(
-        lambda: (found.statement(who), _newest(found, who), pictures.of_budget(found, who))
+        lambda: (found.budget(who), _newest(found, who), pictures.of_budget(found, who))
     )
-    limit = newest["header"]["limit"]
+    whole = newest["header"]["budget"]
     return await page.show(
         "budget.html",
         "Budget",
         of=study,
-        statement=told,
-        limit=limit,
-        own=_part(told["own"], limit),
-        names=[(name, _part(part, limit)) for name, part in told.get("by_name", {}).items()],
+        budget=told,
+        whole=whole,
+        own=_part(told["own"], whole),
+        names=[(name, _part(part, whole)) for name, part in told.get("by_name", {}).items()],
         chain_links=newest["links"][::-1],
         picture=picture,
         validity=_validity(newest["links"], told),
@@ -42,7 +42,7 @@ async def budget(page: ThePage, study: str) -> Response:
 
 @routes.get("/studies/{study}/budget.svg")
 async def burn_down(page: ThePage, study: str) -> Response:
-    found, who = page.desk.house.study(page.visitor, study, Action.STATEMENT)
+    found, who = page.desk.house.study(page.visitor, study, Action.BUDGET)
     return await page.done(lambda: pictures.drawn(page, pictures.of_budget(found, who)))
 
 
@@ -50,13 +50,13 @@ def _newest(found: ServedStudy, who: Identity) -> dict[str, Any]:
     return found.receipts(who, max(0, found.count() - _SHOWN))
 
 
-def _part(part: Mapping[str, Any], limit: str) -> dict[str, Any]:
-    """What a name has spent, as a share of the whole limit and of its own part of it."""
-    spent, all_of_it = Fraction(part["spent"]), Fraction(limit)
-    own = None if part["limit"] is None else Fraction(part["limit"])
+def _part(part: Mapping[str, Any], whole: str) -> dict[str, Any]:
+    """What a name has spent, as a share of the whole budget and of its own share of it."""
+    spent, all_of_it = Fraction(part["spent"]), Fraction(whole)
+    own = None if part["budget_share"] is None else Fraction(part["budget_share"])
     return {
         "spent": spent / all_of_it,
-        "limit": None if own is None else own / all_of_it,
+        "budget_share": None if own is None else own / all_of_it,
         "left": None if own is None else Fraction(part["left"]) / all_of_it,
         "left_of_own": Fraction(part["left"]) / own if own else None,
     }

@@ -31,7 +31,7 @@ ENTRIES: Sequence[PageEntry] = (
     PageEntry("Studies", "/", "house", None, "how-to/a-tour-in-ten-minutes.md"),
     PageEntry("Study", "/studies/{name}", "study", Action.LOOK, "reference/sql.md"),
     PageEntry("Ask", "/studies/{name}/ask", "study", Action.ASK, "reference/sql.md"),
-    PageEntry("Budget", "/studies/{name}/budget", "study", Action.STATEMENT, "how-to/choose-epsilon.md"),
+    PageEntry("Budget", "/studies/{name}/budget", "study", Action.BUDGET, "how-to/choose-epsilon.md"),
     PageEntry(
         "Receipts",
         "/studies/{name}/receipts",

@@ -29,10 +29,10 @@ def of_budget(found: ServedStudy, who: Identity) -> Figure | None:
     count = found.count()
     if not count:
         return None
-    statement = found.statement(who)
-    figure = burn_down(found.course(who, _POINTS), statement)
-    left = statement["left"]["share"]
-    said = f"What was left of the limit after each of {count:,} receipts; now {100 * left:.3g} per cent."
+    budget = found.budget(who)
+    figure = burn_down(found.course(who, _POINTS), budget)
+    left = budget["left"]["share"]
+    said = f"What was left of the budget after each of {count:,} receipts; now {100 * left:.3g} per cent."
     return replace(figure, description=said) if count > _POINTS else figure
 
 

@@ -59,7 +59,7 @@ def environment() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    ours = (share_up, share_down, of_limit, plain, segment, moment, day, reach, near, for_pages)
+    ours = (share_up, share_down, of_budget, plain, segment, moment, day, reach, near, for_pages)
     made.filters |= {one.__name__: one for one in (*ours, breakable, named)}
     made.globals |= {"asset_path": asset_path, "figure_widths": _FIGURE_WIDTHS}
     return made
@@ -105,9 +105,9 @@ def share_down(share: float | Fraction) -> str:
     return percent(Fraction(share), up=False)
 
 
-def of_limit(amount: str, limit: str) -> str:
-    """An amount, written in decimals, as a share of the limit, rounded up."""
-    return percent(Fraction(amount) / Fraction(limit), up=True)
+def of_budget(amount: str, budget: str) -> str:
+    """An amount, written in decimals, as a share of the budget, rounded up."""
+    return percent(Fraction(amount) / Fraction(budget), up=True)
 
 
 def plain(value: object) -> str:

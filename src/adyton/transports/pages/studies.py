@@ -24,11 +24,11 @@ async def studies(page: ThePage) -> Response:
 @routes.get("/studies/{study}")
 async def study(page: ThePage, study: str) -> Response:
     found, who = page.desk.house.study(page.visitor, study, Action.LOOK)
-    told = await page.done(lambda: found.statement(who))
+    told = await page.done(lambda: found.budget(who))
     facts = found.facts()
     asks = may(who.role, Action.ASK)
     examples = _examples(facts) if asks else []
-    return await page.show("study.html", "Study", of=study, facts=facts, statement=told, examples=examples)
+    return await page.show("study.html", "Study", of=study, facts=facts, budget=told, examples=examples)
 
 
 def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -48,7 +48,7 @@ def _examples(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _mine(page: Page) -> dict[str, Any]:
-    """What is left of each, as the statement of whoever looks says it."""
+    """What is left of each, as the budget of whoever looks says it."""
     studies: list[dict[str, Any]] = []
     holdouts: list[dict[str, Any]] = []
     for one in page.desk.house.served:
@@ -57,7 +57,7 @@ def _mine(page: Page) -> dict[str, Any]:
             continue
         told: dict[str, Any] = {"name": one.name, "who": who, "facts": one.facts()}
         if isinstance(one, ServedStudy):
-            studies.append({**told, "statement": one.statement(who)})
+            studies.append({**told, "budget": one.budget(who)})
         else:
-            holdouts.append({**told, "statement": one.statement()})
+            holdouts.append({**told, "budget": one.budget()})
     return {"studies": studies, "holdouts": holdouts}

@@ -142,7 +142,7 @@ def _hint(error: CuratorError, fix: str) -> str:
     if isinstance(error, BudgetRefused):
         fits = error.facts.get("fits")
         if not isinstance(fits, dict) or not fits:
-            return "Nothing of this kind fits into what is left; see adyton.statement."
+            return "Nothing of this kind fits into what is left; see adyton.budget."
         return "This would fit: " + "; ".join(f"SET adyton.{by} = '{_price(of)}'" for by, of in fits.items())
     if isinstance(error, Busy | TooMany):
         return _again(error)

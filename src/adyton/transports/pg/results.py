@@ -113,10 +113,10 @@ def lines(name: str, said: Sequence[str], tag: str) -> StatementResult:
 
 def notice_of(answer: Answer) -> dict[str, str]:
     """How wide it is, what it cost and its receipt; behind them all else that there is to say."""
-    *others, cost, promise, receipt = answer.notes() if answer.free is None else (*answer.notes(), "", "")
+    *others, cost, guarantee, receipt = answer.notes() if answer.free is None else (*answer.notes(), "", "")
     paid = " ".join(part for part in (cost, receipt) if part)
     said = "\n".join([*widths_of(answer), paid])
-    beside = "\n".join(part for part in (*others, promise) if part)
+    beside = "\n".join(part for part in (*others, guarantee) if part)
     return {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said, **({"D": beside} if beside else {})}
 
 
@@ -174,10 +174,10 @@ def preview_lines(preview: dict[str, Any], groups: int) -> Iterator[str]:
     yield (
         "Asked before: free of charge"
         if preview["repeated"]
-        else f"Cost: {100 * cost['share']:.4g} % of the limit ({cost['amount']} {cost['accounting']})"
+        else f"Cost: {100 * cost['share']:.4g} % of the budget ({cost['amount']} {cost['accounting']})"
     )
     left = f"{100 * preview['left']['share']:.4g}"
-    yield f"Left: {left} % of the limit; {preview['more']} of this cost would fit"
+    yield f"Left: {left} % of the budget; {preview['more']} of this cost would fit"
     if not preview["affordable"]:
         fits = preview["fits"]
         yield f"It does not fit; this price would: {fits}" if fits else "It does not fit, at no price"

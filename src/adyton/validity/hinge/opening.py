@@ -69,7 +69,7 @@ def _along(
 
 
 def _newton(mu: float, c: float, s: float, failure: float) -> tuple[float, float, float]:
-    """A step for c and for s, and how much of the value it promises to take away."""
+    """A step for c and for s, and how much of the value it guarantees to take away."""
     edges = _edges(mu, c, s)
     sums = _sums(mu, c, edges)
     by_c = (sums.mass / 4 - sums.square / (4 * c * c)) / failure

@@ -154,7 +154,7 @@ class _Blocks:
         return math.floor(self._fitting(np.floor(self._taken)))
 
     def room(self) -> float:
-        """About the same, without steps: to be searched, not to be promised."""
+        """About the same, without steps: to be searched, not to be guaranteed."""
         return self._fitting(self._taken)
 
     def _fitting(self, ends: Floats) -> float:

@@ -1,6 +1,6 @@
 """What a plan may expect of its queries: rare shares, little spread, a mean over part of the rows.
 
-An expectation chooses the noise, and promises nothing.  Where it is wrong, an interval of a study is wider
+An expectation chooses the noise, and guarantees nothing.  Where it is wrong, an interval of a study is wider
 than planned; it is never wrong, because a study computes it from what was answered.
 """
 

@@ -2,7 +2,7 @@
 
 A plan fixes for every score, before the first of them: the noise, the part of rows that is kept in the
 proof, and the levels of both ends of its interval.  A plan may be made for an *expected* score.  That chooses
-noise, parts and levels, and promises nothing: what is otherwise gets a wider interval.
+noise, parts and levels, and guarantees nothing: what is otherwise gets a wider interval.
 
 Units are those of a sum over all rows, n in all, each with a value in [0, 1] times its weight, of which the
 heaviest is 1; q, the squares of the weights added up, is n where all weigh the same.

@@ -1,7 +1,7 @@
 """A plan inside a study: how much noise that many queries may have to stay within a tolerance.
 
 The levels of a study and the parts of rows that it keeps are those of the plan, fixed before the first
-query.  What is planned for a rare share, a small spread or a small group promises nothing: it chooses the
+query.  What is planned for a rare share, a small spread or a small group guarantees nothing: it chooses the
 noise, and if the truth is otherwise the interval is wider, never wrong.
 """
 

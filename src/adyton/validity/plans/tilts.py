@@ -1,6 +1,6 @@
 """The best tilt of a bound: which part of the rows to keep, and what an answer then misses.
 
-Everything here chooses; nothing here is a promise.  Levels that sum to the failure and any parts kept are
+Everything here chooses; nothing here is a guarantee.  Levels that sum to the failure and any parts kept are
 valid, and only the width depends on how good they are.
 
 Units are those of a sum over all rows.  Let M be the logarithm of the moments of one row's value around its

@@ -30,7 +30,7 @@ class KeySelection:
     Claim:    with probability at least 1 - ``probability`` no key is shown that only one unit has; given
               that, the keys shown are as private as the noisy counts of keys that were known before.
     Assumes:  a unit adds 1 to the counts of at most ``touched`` keys, and nothing to others; ``noise`` fits.
-    Source:   Korolova, Kenthapadi, Mishra, Ntoulas 2009; here with the two promises kept apart.
+    Source:   Korolova, Kenthapadi, Mishra, Ntoulas 2009; here with the two guarantees kept apart.
     Theorem: KEY-SELECTION.
     """
 

@@ -49,7 +49,7 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
     if not as_json:
         typer.echo(
             f"Receipt {done['receipt']} charges what the copy had lost: {done['charged']}, as the accounting "
-            "counts it; adyton receipts shows it as a share of the limit."
+            "counts it; adyton receipts shows it as a share of the budget."
         )
         typer.echo("Monitors and PMW of before are over, and so are receipts without an answer.")
 

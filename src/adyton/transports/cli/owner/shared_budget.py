@@ -11,13 +11,13 @@ from adyton.ledgers.shared_budget import SharedBudget
 from adyton.transports.terminal import Head, Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
-    from adyton.ledgers.shared_budget.statement import SharedBudgetStatement
+    from adyton.ledgers.shared_budget.report import SharedBudgetReport
 
 File = Annotated[Path, typer.Argument(help="The shared budget, e.g. hospital.ledger.", show_default=False)]
 Epsilon = Annotated[
-    str, typer.Option(help="Limit for all studies together.", metavar="E", show_default=False)
+    str, typer.Option(help="Budget for all studies together.", metavar="E", show_default=False)
 ]
-Delta = Annotated[str, typer.Option(help="Limit for all studies together.", metavar="D", show_default=False)]
+Delta = Annotated[str, typer.Option(help="Budget for all studies together.", metavar="D", show_default=False)]
 Accounting = Annotated[
     str, typer.Option("--accounting", help="gdp, zcdp or pure, as in every study.", metavar="F")
 ]
@@ -34,7 +34,7 @@ Rows = Annotated[
 DiscoveryDelta = Annotated[str, typer.Option(help="Part of delta for discovered groups.", metavar="D")]
 Confidence = Annotated[
     str | None,
-    typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
+    typer.Option(help="With rows same: simultaneous for all studies, e.g. 0.95.", metavar="C"),
 ]
 Stability = Annotated[
     str | None, typer.Option(help="With rows same and accounting pure: validity.stability.", metavar="M")
@@ -61,7 +61,7 @@ def create(
     [privacy] shared_budget = "hospital.ledger".
     """
 
-    def make() -> SharedBudgetStatement:
+    def make() -> SharedBudgetReport:
         with SharedBudget.create(
             file,
             epsilon=epsilon,
@@ -74,23 +74,23 @@ def create(
             confidence=confidence,
             stability=stability,
         ) as shared_budget:
-            return shared_budget.statement()
+            return shared_budget.report()
 
     show(make, as_json)
 
 
-def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
+def report(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
     """Show what each study has spent of what all of them may spend together."""
 
-    def make() -> SharedBudgetStatement:
+    def make() -> SharedBudgetReport:
         with SharedBudget(file) as shared_budget:
-            return shared_budget.statement()
+            return shared_budget.report()
 
     show(make, as_json, verbose=verbose)
 
 
 def verify(file: File, head: Head = None, as_json: Json = False) -> None:
-    """Replay the shared budget: is the chain intact, and the total within the limit?"""
+    """Replay the shared budget: is the chain intact, and the total within the budget?"""
 
     def work() -> dict[str, Any]:
         with SharedBudget(file) as shared_budget:
@@ -100,10 +100,11 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     done = run(work, as_json)
     if not as_json:
         many = f"{done['receipts']} charge{'' if done['receipts'] == 1 else 's'} of all studies"
-        typer.echo(f"{many}: the chain is intact, the total within the limit.")
+        typer.echo(f"{many}: the chain is intact, the total within the budget.")
         typer.echo(f"Head: {done['head']}")
 
 
-app = typer.Typer(help="Share one limit between several studies of the same persons.", no_args_is_help=True)
-for command in (create, statement, verify):
-    app.command()(command)
+app = typer.Typer(help="Share one budget between several studies of the same persons.", no_args_is_help=True)
+app.command()(create)
+app.command("show")(report)
+app.command()(verify)

@@ -19,13 +19,13 @@ def mcp(
         list[Path], typer.Argument(help="A study file; also others, and holdout files.", show_default=False)
     ],
     name: Annotated[
-        str, typer.Option(help="Who asks: receipts say it, and the parts are of this name.")
+        str, typer.Option(help="Who asks: receipts say it, and the budget share is of this name.")
     ] = "agent",
-    limit_share: Annotated[
-        str, typer.Option(help="The share of the limit that this name may spend in all.", metavar="S")
+    budget_share: Annotated[
+        str, typer.Option(help="The share of the budget that this name may spend in all.", metavar="S")
     ] = "0.25",
     price_share: Annotated[
-        str, typer.Option(help="The largest share of the limit that one query may cost.", metavar="S")
+        str, typer.Option(help="The largest share of the budget that one query may cost.", metavar="S")
     ] = "0.05",
     rate: Annotated[int, typer.Option(help="Requests a minute.", metavar="N")] = 120,
     settings: Annotated[
@@ -34,7 +34,7 @@ def mcp(
 ) -> None:
     """Serve a study to an agent (MCP) over standard input and output. Agents elsewhere: adyton serve --mcp.
 
-    For example: adyton mcp people.toml --limit-share 0.1
+    For example: adyton mcp people.toml --budget-share 0.1
     """
 
     def work() -> None:
@@ -44,7 +44,7 @@ def mcp(
 
         if name.startswith(PROVIDED) or name != name.strip():
             raise InvalidRequest("choose another --name: without spaces around it, and not of a provider")
-        shares = share_of(limit_share, "--limit-share"), share_of(price_share, "--price-share")
+        shares = share_of(budget_share, "--budget-share"), share_of(price_share, "--price-share")
         who, known = Identity(name, Role.AGENT, *shares, rate), read_settings(settings)
         try:
             from adyton.transports.mcp.stdio import serve_stdio

@@ -24,8 +24,8 @@ def create(
     file: File,
     role: Annotated[str, typer.Option(help="owner, analyst, auditor or agent.")],
     name: Annotated[str, typer.Option(help="Who it is for: receipts say it.")],
-    limit_share: Annotated[
-        str | None, typer.Option(help="The share of the limit that this name may spend.", metavar="S")
+    budget_share: Annotated[
+        str | None, typer.Option(help="The share of the budget that this name may spend.", metavar="S")
     ] = None,
     price_share: Annotated[
         str | None, typer.Option(help="The largest share that one query may cost.", metavar="S")
@@ -36,14 +36,14 @@ def create(
 ) -> None:
     """Make a token. It is shown once, and kept only as a keyed hash.
 
-    For example: adyton token create people.toml --role analyst --name ana --limit-share 0.25
+    For example: adyton token create people.toml --role analyst --name ana --budget-share 0.25
     """
 
     def work() -> dict[str, Any]:
         from adyton.service.identity import Identity, share_of
         from adyton.service.roles import role_named
 
-        shares = share_of(limit_share, "--limit-share"), share_of(price_share, "--price-share")
+        shares = share_of(budget_share, "--budget-share"), share_of(price_share, "--price-share")
         token, known = _tokens(file).make(Identity(name, role_named(role), *shares, rate), expires)
         return {"token": token, **known.to_json()}
 
@@ -73,7 +73,7 @@ def revoke(
 
 # An id is copied into ``revoke``, so the columns are few enough not to fold it on a narrow terminal.
 _LISTED = (
-    "Part: of the limit, that the name may spend. Price: the most for one query, of the limit. "
+    "Share: of the budget, that the name may spend. Price: the most for one query, of the budget. "
     "Rate: requests a minute. Ends: in UTC."
 )
 
@@ -86,13 +86,13 @@ class _Listed:
         return {"tokens": self._tokens}
 
     def sheet(self) -> Sheet:
-        headers = ("id", "name", "role", "part", "price", "rate", "ends")
+        headers = ("id", "name", "role", "share", "price", "rate", "ends")
         rows = tuple(
             (
                 one["id"],
                 one["name"],
                 one["role"],
-                _share(one["limit_share"]),
+                _share(one["budget_share"]),
                 _share(one["price_share"]),
                 "" if one["rate"] is None else str(one["rate"]),
                 "revoked" if one["revoked_at"] is not None else _day(one["expires_at"]),

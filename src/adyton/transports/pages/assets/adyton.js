@@ -136,13 +136,13 @@ const linkDigest = (link, a) => digest("receipt", [link.number, a.amount, a.radi
   a.spent, a.spent_radius, a.spent_pure, quoted(link.asked_at), quoted(link.previous), quoted(link.sealed)]);
 
 const sealedDigest = own => digest("sealed", [quoted(own.secret), quoted(own.by), units(own.spent_by),
-  units(own.sub_limit), quoted(own.query), quoted(own.detail), quoted(own.request)]);
+  units(own.budget_share), quoted(own.query), quoted(own.detail), quoted(own.request)]);
 
 /* What is wrong with a link after the last one; nothing if it follows. */
 function wrong(link, a, last, header) {
   const whole = [link.number, link.unproved].every(n => Number.isSafeInteger(n) && n >= 0);
   if (!whole || link.number < 1 || a.amount < 1n) return "its numbers are not those of a charge";
-  if (a.spent > header.limit) return "its total is beyond the limit";
+  if (a.spent > header.budget) return "its total is beyond the budget";
   const before = last ? last.a : {spent: 0n, spent_radius: 0n, spent_pure: 0n, radius: 0n};
   if (last && link.number <= last.link.number) return "its number does not come after the last one";
   if (link.previous !== (last ? last.link.digest : header.digest)) return "it does not name the digest before it";
@@ -161,8 +161,8 @@ class Chain {
 
   async begin(page) {
     const h = page.header;
-    this.header = {digest: h.digest, limit: units(h.limit), study: h.study};
-    const due = await digest("header", [quoted(h.study), quoted(page.accounting), this.header.limit, quoted(h.salt)]);
+    this.header = {digest: h.digest, budget: units(h.budget), study: h.study};
+    const due = await digest("header", [quoted(h.study), quoted(page.accounting), this.header.budget, quoted(h.salt)]);
     if (due !== h.digest) throw new Error("the first link has another digest than its facts");
     if (this.head === due) this.found = 0;
   }
@@ -193,7 +193,7 @@ class Chain {
     this.names.set(whole.by, spent);
     this.own++;
     if (units(whole.spent_by) !== spent) return "the total of its name is wrong";
-    return whole.sub_limit !== null && spent > units(whole.sub_limit) ? "its name is beyond its part" : "";
+    return whole.budget_share !== null && spent > units(whole.budget_share) ? "its name is beyond its budget share" : "";
   }
 }
 
@@ -232,7 +232,7 @@ if (checking) {
       const newest = chain.last ? chain.last.link.digest : chain.header.digest;
       said(place, "good",
         `Verified in this browser: ${chain.count} receipts follow from each other.`,
-        `Checked: the digest of each link and of the first one, that each names the one before it, every total for privacy and validity, the limit; of ${chain.own} receipts that you may read also name, query and the total of the name.`,
+        `Checked: the digest of each link and of the first one, that each names the one before it, every total for privacy and validity, the budget; of ${chain.own} receipts that you may read also name, query and the total of the name.`,
         head ? `The digest that you gave is that of ${chain.found ? "receipt " + chain.found : "the first link"}.`
           : "No digest was given to compare with: a server that wrote the whole chain anew would not be noticed.",
         `Newest digest, to keep elsewhere: ${newest}`,

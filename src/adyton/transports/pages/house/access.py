@@ -1,6 +1,6 @@
-"""Access, for owners: tokens with their parts of the limit, the checkpoint, and how the server is.
+"""Access, for owners: tokens with their budget shares, the checkpoint, and how the server is.
 
-Nothing here raises a limit.
+Nothing here raises a budget.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-_FIELDS = ("name", "role", "limit_share", "price_share", "rate", "expires")
+_FIELDS = ("name", "role", "budget_share", "price_share", "rate", "expires")
 
 
 @routes.get("/studies/{name}/access")
@@ -84,9 +84,9 @@ def _told(found: Served, who: Identity) -> dict[str, Any]:
 
 
 def _spent(found: ServedStudy, who: Identity) -> dict[str, Fraction]:
-    """Of each name, as a share of the limit."""
-    limit, parts = Fraction(found.limit_told()), found.statement(who)["by_name"]
-    return {name: Fraction(part["spent"]) / limit for name, part in parts.items()}
+    """Of each name, as a share of the budget."""
+    budget, parts = Fraction(found.budget_told()), found.budget(who)["by_name"]
+    return {name: Fraction(part["spent"]) / budget for name, part in parts.items()}
 
 
 def _checkpoint(found: ServedStudy) -> dict[str, Any] | None:

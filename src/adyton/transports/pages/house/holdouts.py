@@ -80,7 +80,7 @@ def _scored(
 
 def _standings(found: ServedHoldout) -> dict[str, Any]:
     facts = found.facts()
-    told = {"facts": facts, "statement": found.statement(), "entries": [], "missing": ""}
+    told = {"facts": facts, "budget": found.budget(), "entries": [], "missing": ""}
     try:
         return {**told, "entries": found.standings()}
     except InvalidRequest as error:  # a method without a list of scores
@@ -89,13 +89,13 @@ def _standings(found: ServedHoldout) -> dict[str, Any]:
 
 async def _shown(page: Page, holdout: str, error: CuratorError | None = None, field: str = "") -> Response:
     found, who = page.desk.house.holdout(page.visitor, holdout, Action.LOOK)
-    statement = await page.done(found.statement)
+    budget = await page.done(found.budget)
     return await page.show(
         "holdout.html",
         "Holdout",
         of=holdout,
         facts=found.facts(),
-        statement=statement,
+        budget=budget,
         scores=may(who.role, Action.SCORE),
         typed={name: page.typed(name) for name in ("guess", "column", "name")},
         problem=None if error is None else problem_of(error, field),

@@ -169,13 +169,13 @@ def _attributes(**types: int) -> tuple[CatalogColumn, ...]:
 
 VIEWS: tuple[tuple[str, tuple[CatalogColumn, ...], str], ...] = (
     (
-        "statement",
+        "budget",
         _attributes(
             whose=TEXT,
             counted_in=TEXT,
             spent=TEXT,
             spent_share=FLOAT8,
-            limit=TEXT,
+            budget=TEXT,
             left=TEXT,
             left_share=FLOAT8,
             queries=INT8,

@@ -19,21 +19,21 @@ _MOST = 10_000  # receipts in one answer: the newest ones
 Check = Callable[[], None]  # raises once a statement has taken too long
 
 
-def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
+def _budget(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, Any]]:
     """One row for all together, one for whoever asks, and others for those who may see them."""
-    _check_role(who, Action.STATEMENT)
-    told, limit = found.statement(who), found.limit_told()
+    _check_role(who, Action.BUDGET)
+    told, budget = found.budget(who), found.budget_told()
     spent, left = told["spent"], told["left"]
     whole = {
         "whose": "all",
         "counted_in": spent["accounting"],
         "spent": spent["amount"],
         "spent_share": spent["share"],
-        "limit": limit,
+        "budget": budget,
         "left": left["amount"],
         "left_share": left["share"],
         "queries": told["queries"],
-        **told["limit"],
+        **told["guarantee"],
     }
     parts = {told["own"]["by"]: told["own"], **told.get("by_name", {})}
     return [
@@ -43,18 +43,18 @@ def _statement(found: ServedStudy, who: Identity, _: Check) -> list[dict[str, An
                 "whose": name,
                 "counted_in": spent["accounting"],
                 "spent": part["spent"],
-                "spent_share": float_up(_of(part["spent"], limit)),
-                "limit": part["limit"],
+                "spent_share": float_up(_of(part["spent"], budget)),
+                "budget": part["budget_share"],
                 "left": part["left"],
-                "left_share": None if part["left"] is None else float_down(_of(part["left"], limit)),
+                "left_share": None if part["left"] is None else float_down(_of(part["left"], budget)),
             }
             for name, part in parts.items()
         ),
     ]
 
 
-def _of(amount: str, limit: str) -> Fraction:
-    return Fraction(amount) / Fraction(limit)
+def _of(amount: str, budget: str) -> Fraction:
+    return Fraction(amount) / Fraction(budget)
 
 
 def _receipts(found: ServedStudy, who: Identity, check: Check) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def _check_role(who: Identity, action: Action) -> None:
 
 
 OWN: dict[str, Callable[[ServedStudy, Identity, Check], list[dict[str, Any]]]] = {
-    "statement": _statement,
+    "budget": _budget,
     "receipts": _receipts,
     "columns": lambda found, *_: rows_of_columns(found.study),
 }

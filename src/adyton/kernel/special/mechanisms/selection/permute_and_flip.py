@@ -1,4 +1,4 @@
-"""Permute-and-flip: the exponential mechanism's promise with never a larger error."""
+"""Permute-and-flip: the exponential mechanism's guarantee with never a larger error."""
 
 from __future__ import annotations
 

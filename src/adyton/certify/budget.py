@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.answer import Amount, Odometer, Promise
+from adyton.certify.answer import Amount, Odometer, RoundedGuarantee
 from adyton.certify.later import in_bits
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.show import Sheet, Shown
 
 _ODOMETER = (
     "The odometer holds at whatever moment somebody stops, by whatever rule ({}). "
-    "It may be above the promise; then the promise is the better bound."
+    "It may be above the guarantee; then the guarantee is the better bound."
 )
 
 
@@ -22,7 +22,7 @@ class SharedBudgetTotals:
     """What all studies of a shared budget have spent, of what; ``rows``: as its owner declared them."""
 
     name: str
-    limit: Promise
+    guarantee: RoundedGuarantee
     spent: Amount
     left: Amount
     charges: int
@@ -31,7 +31,7 @@ class SharedBudgetTotals:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
             "charges": self.charges,
@@ -40,13 +40,13 @@ class SharedBudgetTotals:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> SharedBudgetTotals:
-        limit, spent = Promise.from_json(told["limit"]), Amount.from_json(told["spent"])
+        guarantee, spent = RoundedGuarantee.from_json(told["guarantee"]), Amount.from_json(told["spent"])
         left = Amount.from_json(told["left"], is_left=True)
-        return cls(told["name"], limit, spent, left, told["charges"], told["rows"])
+        return cls(told["name"], guarantee, spent, left, told["charges"], told["rows"])
 
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
-            (f"shared budget {self.name}, for all studies", str(self.limit)),
+            (f"shared budget {self.name}, for all studies", str(self.guarantee)),
             ("spent of the shared budget, by all studies", self.spent.shown(verbose)),
             ("left of the shared budget", self.left.shown(verbose)),
         ]
@@ -54,43 +54,44 @@ class SharedBudgetTotals:
 
 @dataclass(frozen=True, slots=True)
 class NamedPart:
-    """What one name has spent, of the limit that it has of its own, in units; None: none of its own."""
+    """What one name has spent, of its share of the budget, in units; None: it has no share of its own."""
 
     by: str
     spent: int
-    limit: int | None
+    budget_share: int | None
 
     @property
     def left(self) -> int | None:
-        return None if self.limit is None else max(0, self.limit - self.spent)
+        return None if self.budget_share is None else max(0, self.budget_share - self.spent)
 
     def to_json(self) -> dict[str, Any]:
-        spent, limit, left = (
-            None if units is None else decimal_text(units) for units in (self.spent, self.limit, self.left)
+        spent, share, left = (
+            None if units is None else decimal_text(units)
+            for units in (self.spent, self.budget_share, self.left)
         )
-        return {"spent": spent, "limit": limit, "left": left}
+        return {"spent": spent, "budget_share": share, "left": left}
 
     @classmethod
     def from_json(cls, by: str, told: Mapping[str, Any]) -> NamedPart:
-        limit = told["limit"]
-        return cls(by, decimal_units(told["spent"]), None if limit is None else decimal_units(limit))
+        share = told["budget_share"]
+        return cls(by, decimal_units(told["spent"]), None if share is None else decimal_units(share))
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Shown):
+class Budget(Shown):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
     ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
     units of 10**-18.  ``certified_queries`` is None if the stability alone decides how many.
 
-    >>> statement = curator.statement()
-    >>> statement.queries, statement.spent.share, statement.left.share
+    >>> budget = curator.budget()
+    >>> budget.queries, budget.spent.share, budget.left.share
     (0, 0.0, 1.0)
     """
 
     spent: Amount
     left: Amount
-    limit: Promise
+    guarantee: RoundedGuarantee
     queries: int
     more: int | None
     odometer: Odometer
@@ -116,7 +117,7 @@ class Statement(Shown):
         shown: dict[str, Any] = {
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "queries": self.queries,
             "more": self.more,
             "odometer": self.odometer.to_json(),
@@ -141,13 +142,13 @@ class Statement(Shown):
         return {**shown, "validity": validity}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Statement:
-        """The statement that ``to_json`` wrote down, or that a server told."""
+    def from_json(cls, told: Mapping[str, Any]) -> Budget:
+        """The budget that ``to_json`` wrote down, or that a server told."""
         validity, own, by_name = told.get("validity"), told.get("own"), told.get("by_name")
         return cls(
             spent=Amount.from_json(told["spent"]),
             left=Amount.from_json(told["left"], is_left=True),
-            limit=Promise.from_json(told["limit"]),
+            guarantee=RoundedGuarantee.from_json(told["guarantee"]),
             queries=told["queries"],
             more=told["more"],
             odometer=Odometer.from_json(told["odometer"]),
@@ -164,12 +165,12 @@ class Statement(Shown):
         )
 
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
-        """The statement as a table; ``odometer`` adds the running epsilon."""
+        """The budget as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
-            ("the promise, whatever is asked", str(self.limit)),
+            ("the guarantee, whatever is asked", str(self.guarantee)),
             ("queries charged", f"{self.queries:,}"),
-            ("spent of the limit", self.spent.shown(verbose)),
-            ("left of the limit", self.left.shown(verbose)),
+            ("spent of the budget", self.spent.shown(verbose)),
+            ("left of the budget", self.left.shown(verbose)),
         ]
         rows += self.shared_budget.lines(verbose) if self.shared_budget is not None else []
         rows += self._lines_of_names(verbose)
@@ -186,7 +187,7 @@ class Statement(Shown):
         rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
-        return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
+        return Sheet("Budget", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
 
     def _lines_of_names(self, verbose: bool) -> list[tuple[str, str]]:
         """Of names, where a server told them; one's own is not told twice."""
@@ -196,8 +197,8 @@ class Statement(Shown):
 
 
 def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
-    """Both as shares of the limit of the study."""
-    spent = Amount(whole.accounting, part.spent, whole.limit).shown(verbose)
-    if part.limit is None:
+    """Both as shares of the budget of the study."""
+    spent = Amount(whole.accounting, part.spent, whole.of).shown(verbose)
+    if part.budget_share is None:
         return spent
-    return f"{spent}; its part is {Amount(whole.accounting, part.limit, whole.limit).shown(verbose)}"
+    return f"{spent}; its share is {Amount(whole.accounting, part.budget_share, whole.of).shown(verbose)}"

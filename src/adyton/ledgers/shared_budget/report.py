@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, RoundedGuarantee
 from adyton.kernel.exact import decimal_text
 from adyton.ledgers.shared_budget.file import detail_of
 from adyton.show import Sheet, Shown
@@ -42,11 +42,11 @@ class StudySpent:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedBudgetStatement(Shown):
+class SharedBudgetReport(Shown):
     """What a shared budget allows, what is spent of it by whom, and what is left."""
 
     name: str
-    limit: Promise
+    guarantee: RoundedGuarantee
     unit: str
     adjacency: str
     rows: str
@@ -60,7 +60,7 @@ class SharedBudgetStatement(Shown):
         """The documented JSON object, as plain Python values."""
         return {
             "shared_budget": self.name,
-            "limit": self.limit.to_json(),
+            "guarantee": self.guarantee.to_json(),
             "unit": self.unit,
             "adjacency": self.adjacency,
             "rows": self.rows,
@@ -75,16 +75,16 @@ class SharedBudgetStatement(Shown):
         """A line for each study, and one for all of them."""
         lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
         lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
-        lines.append(("left of the limit", "", self.left.shown(verbose)))
+        lines.append(("left of the budget", "", self.left.shown(verbose)))
         protected = f"one {self.unit}, {self.adjacency}"
-        notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
+        notes = (f"The guarantee for all studies together: {self.guarantee} ({protected}).", _ROWS[self.rows])
         return Sheet(
-            f"Shared budget {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes
+            f"Shared budget {self.name}", ("study", "charges", "spent of the budget"), tuple(lines), notes
         )
 
 
-def statement_of(shared_budget: SharedBudget) -> SharedBudgetStatement:
-    facts, limit, share = shared_budget.facts, shared_budget.header.limit, shared_budget.share()
+def report_of(shared_budget: SharedBudget) -> SharedBudgetReport:
+    facts, budget, share = shared_budget.facts, shared_budget.header.limit, shared_budget.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
     for receipt in shared_budget.receipts():
@@ -96,14 +96,14 @@ def statement_of(shared_budget: SharedBudget) -> SharedBudgetStatement:
             name,
             str(detail_of(last)["study"]),
             charges[name],
-            Amount(facts.accounting, last.spent_by, limit),
+            Amount(facts.accounting, last.spent_by, budget),
             last.asked_at,
         )
         for name, last in newest.items()
     )
-    return SharedBudgetStatement(
+    return SharedBudgetReport(
         name=shared_budget.name,
-        limit=share.limit,
+        guarantee=share.guarantee,
         unit=facts.unit,
         adjacency=facts.adjacency,
         rows=facts.rows,
