@@ -19,7 +19,7 @@ import pytest
 
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.kernel.accounting import ACCOUNTING_NAMES, filters
+from adyton.kernel.accounting import ACCOUNTING_NAMES, rules
 from adyton.kernel.accounting import noisy_reading as noisy
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import MemoryLedger, Receipt
@@ -150,8 +150,8 @@ def test_A17_the_same_through_ask(accounting: str) -> None:
 
 def test_A17_rounding_down_what_is_charged_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first mutant, planted: one unit too few in each charge."""
-    sound = filters._amount
-    monkeypatch.setattr(filters, "_amount", lambda view, unpriced: max(1, sound(view, unpriced) - 1))
+    sound = rules._amount
+    monkeypatch.setattr(rules, "_amount", lambda view, unpriced: max(1, sound(view, unpriced) - 1))
     noisy._amount.cache_clear()  # amounts of equal noise are worked out once
     try:
         with pytest.raises(AssertionError):

@@ -100,7 +100,11 @@ WRONG = [
     ),
     ('unit = "person"', 'unit = "row"', ["privacy.person goes with unit = 'person'"]),
     ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
-    ('adjacency = "replace-one"', "", ["privacy.adjacency is missing; write one of: replace, add-remove"]),
+    (
+        'adjacency = "replace-one"',
+        "",
+        ["privacy.adjacency is missing; write one of: replace-one, add-remove"],
+    ),
     ('adjacency = "replace-one"', 'adjacency = "swap"', ["privacy.adjacency must not be 'swap'"]),
     ("epsilon = 1", "", ["privacy.epsilon: missing"]),
     ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),
@@ -119,7 +123,7 @@ WRONG = [
     ('accounting = "gdp"', 'accounting = "pure"', ["a pure study has delta = 0"]),
     (
         'accounting = "gdp"',
-        'filter = "rdp"',
+        'accounting = "rdp"',
         ["privacy.accounting must not be 'rdp'; write one of: gdp, zcdp, pure"],
     ),
     ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
@@ -234,7 +238,7 @@ def test_spelling_and_place_do_not_change_the_fingerprint(tmp_path: Path) -> Non
     moved = spelled.replace("people.parquet", "elsewhere/people.parquet")
     assert read_study(written(tmp_path, moved)).fingerprint == before
     # Pinned: a ledger written by this version must still belong to its study in the next one.
-    assert before == "b974fe0405150484edd0bb9711f372b6f276dd894039ef0d999ebef86f791922"
+    assert before == "412d5186de079a08e311e895c433b3599feb0689ceed937860dd102b7ada33e4"
 
 
 # The first draft ----------------------------------------------------------------------------------------
@@ -296,8 +300,8 @@ def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Pa
         (DraftOptions("1", "1e-3", adjacency="add-remove", rows=1000), "must be below 1/rows = 1/1000"),
         (DraftOptions("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
         (DraftOptions("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
-        (DraftOptions("1", "1e-9", filter="rdp"), "unknown filter"),
-        (DraftOptions("1", "1e-9", filter="pure"), "delta = 0"),
+        (DraftOptions("1", "1e-9", accounting="rdp"), "unknown accounting"),
+        (DraftOptions("1", "1e-9", accounting="pure"), "delta = 0"),
     ],
 )
 def test_what_the_study_would_refuse_the_draft_refuses(

@@ -299,7 +299,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
     ("facts", "said", "reason"),
     [
         ({"accounting": "zcdp"}, {}, "privacy.accounting is gdp here and zcdp in the book"),
-        ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace here and add-remove"),
+        ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace-one here and add-remove"),
         ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
         ({}, {"discovery_delta": Fraction(1, 10**10)}, "discovery_delta"),
         ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),

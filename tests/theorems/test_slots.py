@@ -100,7 +100,7 @@ def test_theorem_PLD_PRICES_A_PLAN_only_whole_plans_have_a_price() -> None:
 
 def test_theorem_PLD_PRICES_A_PLAN_no_filter_is_made_of_it() -> None:
     assert "pld" not in accounting.ACCOUNTING_NAMES
-    with pytest.raises(InvalidRequest, match="unknown filter"):
+    with pytest.raises(InvalidRequest, match="unknown accounting"):
         accounting.accounting_named("pld")
 
 
