@@ -396,6 +396,8 @@ VALUES = {
     "SELECT MEDIAN(y) FROM t": 50.0,
     "SELECT CDF(y, 24) FROM t": 25 / 101,
     "SELECT PROPORTION(y < 50) FROM t": 50 / 101,
+    "SELECT city, AVG(y) FROM t GROUP BY city": 50.0,
+    "SELECT COVAR_POP(y, CASE WHEN y < 50 THEN 1 ELSE 0 END) FROM t": -1275 / 101,
 }
 
 
@@ -429,3 +431,32 @@ def test_theorem_DESCRIBED_QUERIES_hold_in_studies_of_every_kind(kind: dict[str,
     assert "DESCRIBED-QUERIES" in answer.certificate.theorems
     if kind.get("accounting") != "pure" or "SUM" not in sql:
         assert answer.ways
+
+
+def test_theorem_DESCRIBED_QUERIES_hold_for_persons_and_after_a_monitor() -> None:
+    """A person has two rows of three; her rows, and a number of them, are functions of one unit.
+
+    Mutants: a table of persons, or its numbers, without a description.
+    """
+    rng, people = np.random.default_rng(4), 20_000
+    frame = pd.DataFrame({"who": np.arange(3 * people) // 3, "y": rng.integers(0, 101, 3 * people)})
+    table = Table("t", (IntegerColumn("y", 0, 100),), rows=people, person="who")
+    unit = adyton.PrivacyUnit("replace-one", person="who", rows=2)
+    validity = Validity(Fraction(95, 100), dictionary="schema")
+    limit = adyton.Guarantee(epsilon=4, delta=1e-9)
+    inner = "SELECT who, SUM(CLAMP(y, 0, 50)) AS s FROM t GROUP BY who"
+    asked = {
+        "SELECT AVG(y) FROM t": 50.0,
+        "SELECT COUNT(DISTINCT who) FROM t WHERE y < 50": people * (1 - (51 / 101) ** 2),
+        f"SELECT AVG(s) FROM ({inner})": 2 * (1225 + 51 * 50) / 101,
+    }
+    with adyton.open(adyton.Study(table, unit, limit, validity=validity), data=frame) as curator:
+        curator.open_stream(positives=3, epsilon="0.5")
+        curator.ask("SELECT COUNT(*) FROM t", epsilon="0.5")
+        for sql, truth in asked.items():
+            answer = curator.ask(sql, epsilon="0.3")
+            ((name, nats),) = answer.certificate.nats.items()
+            interval = answer.population_interval
+            assert interval.low <= truth <= interval.high, sql
+            assert 0 < nats < 25
+            assert answer.ways[name] in ("description", "both")
