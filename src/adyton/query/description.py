@@ -498,11 +498,13 @@ class Dictionary:
         return math.ceil(max(nats, 0.0) * (1 + COARSE) * _PRECISION) / _PRECISION
 
     def is_registered(self, query: Query, measure: Measure) -> bool:
-        return canonical_value(query, measure) in self.registered
+        """Never one whose groups are found in the data: nothing says in advance which cells there are."""
+        return not query.finds_keys and canonical_value(query, measure) in self.registered
 
     def _described(self, query: Query, measure: Measure) -> float:
         if not self.amended and self.is_registered(query, measure):
-            return math.log(2 * len(self.registered)) + math.log(number_of_cells(query))
+            claims = number_of_cells(query) * (len(measure.points) if isinstance(measure, Cdf) else 1)
+            return math.log(2 * len(self.registered)) + math.log(claims)
         other = math.log(2) if self.registered else 0.0
         if self.name == "universal":
             return other + self._spelled(query, measure)
