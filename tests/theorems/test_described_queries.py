@@ -451,7 +451,7 @@ def test_theorem_DESCRIBED_QUERIES_hold_for_persons_and_after_a_monitor() -> Non
         f"SELECT AVG(s) FROM ({inner})": 2 * (1225 + 51 * 50) / 101,
     }
     with adyton.open(adyton.Study(table, unit, limit, validity=validity), data=frame) as curator:
-        curator.open_stream(positives=3, epsilon="0.5")
+        curator.open_monitor(positives=3, epsilon="0.5")
         curator.ask("SELECT COUNT(*) FROM t", epsilon="0.5")
         for sql, truth in asked.items():
             answer = curator.ask(sql, epsilon="0.3")
