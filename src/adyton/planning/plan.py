@@ -348,11 +348,11 @@ class Shapes:
         batch = self._planned(query.measures, price)
         (plan,), (part,) = batch.plans, batch.plans[0].parts
         noisy = part.only
-        if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
+        if not isinstance(part, Additive | MeanWithSquares) or noisy.reading.where != _SOME_FILTER:
             return None
         nats = self._study.nats(query, noisy.reading.measure)
         noisy = NoisyReading(replace(noisy.reading, where=query.where), noisy.mechanism, nats=nats)
-        parts, text = (Additive(noisy),), canonical_text(query)
+        parts, text = (replace(part, only=noisy),), canonical_text(query)
         own = replace(plan, query=query, text=text, parts=parts, remarks=requests[0].remarks)
         return PricedBatch((own,), batch.amount, batch.radius, price)
 

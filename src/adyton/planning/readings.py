@@ -199,6 +199,8 @@ def _public_denominator(where: Condition, query: Query, unit: PrivacyUnit) -> in
     units or outside of a reserve it could, and in a table of those persons who have a row of some kind.
     """
     unfiltered = where == EVERY_ROW and not query.by
-    unfiltered = unfiltered and (not isinstance(query.table, TableOfPersons) or query.table.has_everybody)
+    unfiltered = unfiltered and (
+        not isinstance(query.table, TableOfPersons) or query.table.given == EVERY_ROW
+    )
     fixed = unit.adjacency == "replace-one" and unit.rows == 1 and unit.parts == 1 and unit.reserve is None
     return query.table.rows if fixed and unfiltered else None

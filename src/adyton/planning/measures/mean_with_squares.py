@@ -16,12 +16,12 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Columns
-from adyton.kernel.terms.measures import Mean, Measure, middle_of_square, weight
+from adyton.kernel.terms.measures import Mean, Measure, middle_of_square
 from adyton.planning.measures.additive import Additive, mean_ratio, means_of, over_count
 from adyton.planning.part import OfOneReading
 from adyton.population.base import PopulationContext, learned_key
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.names import MOST_WEIGHT
+from adyton.query.length import MOST_WEIGHT, weight
 from adyton.query.nodes import Query
 from adyton.study import Study
 
