@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.arithmetic.search import (
+    edge,
     edges,
     edges_in_few_calls,
     geometric,
@@ -21,8 +22,8 @@ from adyton.arithmetic.search import (
     least_within,
     reaching,
     root_between,
+    whole_edge,
 )
-from adyton.kernel.exact.search import edge, whole_edge
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))

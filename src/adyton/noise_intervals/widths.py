@@ -9,11 +9,10 @@ from functools import singledispatch
 import numpy as np
 
 from adyton.arithmetic.ratio import Band
-from adyton.arithmetic.search import geometric
+from adyton.arithmetic.search import edge, geometric
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import each_of, float_up, ratio_up
+from adyton.kernel.exact import each_of, float_up, floats_up, ratio_up
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import edge
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.mechanisms.base import times, weights_of_worst_mean
@@ -47,7 +46,7 @@ def ratio_band(mechanism: Mechanism, confidence: float) -> Band:
 @ratio_band.register
 def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
     """A weighted sum of two normals, and half a step of rounding in each."""
-    top, bottom = (_quantile(confidence) * float_up(scale) * SAFE for scale in mechanism.scales)
+    top, bottom = (_quantile(confidence) * scale * SAFE for scale in floats_up(mechanism.scales))
     return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
 
 
@@ -55,7 +54,7 @@ def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
 def _of_geometrics(mechanism: GeometricNoise, confidence: float) -> Band:
     """Both noise terms within their own quantiles at once."""
     each = float_up(each_of(confidence, 2))
-    top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in mechanism.scales)
+    top, bottom = (two_sided_geometric.coverage_radius(s, each) for s in floats_up(mechanism.scales))
     return Band(0.0, 0.0, top, bottom)
 
 

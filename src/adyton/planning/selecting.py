@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
+from adyton.arithmetic.search import edge
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
-from adyton.kernel.exact.search import edge
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import BoundedRangeCost, PureCost

@@ -498,7 +498,7 @@ class Dictionary:
         return math.ceil(max(nats, 0.0) * (1 + COARSE) * _PRECISION) / _PRECISION
 
     def is_registered(self, query: Query, measure: Measure) -> bool:
-        return canonical_value(query, measure) in self.registered
+        return bool(self.registered) and canonical_value(query, measure) in self.registered
 
     def _described(self, query: Query, measure: Measure) -> float:
         if not self.amended and self.is_registered(query, measure):
