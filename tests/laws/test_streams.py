@@ -21,7 +21,7 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
-from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
+from adyton.kernel.mechanisms import NumericSparse, Sparse, SparseState
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
@@ -32,6 +32,7 @@ from adyton.streams.kinds import KINDS
 from adyton.streams.notes import StreamEntry, chained, entry_of
 from adyton.streams.plan import largest_epsilon, machine_of
 from adyton.study import Study, Validity
+from adyton.textbook.above_threshold import AboveThreshold
 from kept_rows import kept_engine
 from processes import APART
 from seeded import Seeded

@@ -299,7 +299,7 @@ def test_law_an_interval_is_that_of_the_noise_or_of_the_comparisons() -> None:
     assert {a.measured for a in answers} == {True, False} or not any(a.measured for a in answers)
     run = terms.run(ROWS)
     for answer in answers:
-        half = terms.machine.value_error(0.95) if answer.measured else run.guess_error(0.95, QUERIES)
+        half = terms.machine.values.error(0.95) if answer.measured else run.guess_error(0.95, QUERIES)
         assert answer.noise_interval.high - answer.value == answer.value - answer.noise_interval.low == half
     assert weights.answers() == answers
 

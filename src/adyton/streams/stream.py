@@ -18,6 +18,7 @@ from adyton.kernel.ledger.texts import check_head
 from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import Asked, Comparisons
 from adyton.kernel.special.monitor import sparse_of
+from adyton.noise_intervals.sparse import comparison_error
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
@@ -147,7 +148,7 @@ class Stream:
         says of which, and for a mean ``above`` which threshold; it is then in the unit of a sum, of a mean
         in that of the sum over its rows.  Theorem: SPARSE-ACCURACY.
         """
-        error = self._machine.error(confidence, queries)
+        error = comparison_error(self._machine, confidence, queries)
         if of is None and self._kind == "counts":
             return error
         if of is None:
@@ -193,7 +194,7 @@ class Stream:
     def _answer(self, fed: StreamEntry, feeds: int) -> StreamAnswer:
         interval, value = None, None
         if fed.value is not None and isinstance(self._machine, NumericSparse):
-            error = self._machine.value_error(LEVEL)
+            error = self._machine.values.error(LEVEL)
             low, high = ((fed.value + end) * fed.step for end in (-error, error))
             value, interval = float(fed.value * fed.step), Interval(LEVEL, float_down(low), float_up(high))
         return StreamAnswer(

@@ -3,12 +3,10 @@
 from adyton.kernel.mechanisms.base import Mechanism
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold, SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 
 __all__ = [
-    "AboveThreshold",
     "GaussianNoise",
     "GeometricNoise",
     "Mechanism",
