@@ -24,11 +24,12 @@ from adyton.audit import audit
 from adyton.audit.black_box import Verdict
 from adyton.curator.curator import Curator
 from adyton.kernel.ledger import Header, MemoryLedger, Receipt
-from adyton.kernel.mechanisms import NumericSparse, Sparse, SparseState
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.special.mechanisms.sparse import numeric_sparse, sparse
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.streams import plan
 from adyton.streams.plan import machine_of

@@ -17,13 +17,13 @@ from adyton.kernel.data import Data, PaidData, Unobserved
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.ledger.texts import RESTORED
-from adyton.kernel.mechanisms import Sparse
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries, still_due
 from adyton.kernel.paid import Paid, charge, record, reopen, resume
 from adyton.kernel.price import Label, price
 from adyton.kernel.release import Released, release
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Monitor
 from adyton.study import Study
 from kept_rows import kept_engine

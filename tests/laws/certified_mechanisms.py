@@ -23,6 +23,7 @@ from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteA
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.noise_intervals import selections
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.noise_intervals.selections import shortfall_of
 from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost, sparse_for_cost
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
@@ -71,11 +72,11 @@ SENSITIVITY = tuple(
 
 
 def _gaussian(price: Fraction, **shape: Any) -> GaussianNoise:
-    return GaussianNoise.for_cost(_moved(**shape), price)
+    return noise_for_cost(GaussianNoise, _moved(**shape), price)
 
 
 def _geometric(price: Fraction, **shape: Any) -> GeometricNoise:
-    return GeometricNoise.for_cost(_moved(**shape), price)
+    return noise_for_cost(GeometricNoise, _moved(**shape), price)
 
 
 PRICED = tuple(dict(price="1/70", **shape) for shape in SHAPES)

@@ -22,13 +22,13 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Ledger, MemoryLedger, SqliteLedger
-from adyton.kernel.mechanisms import NumericSparse, Sparse
 from adyton.kernel.paid import charge
 from adyton.kernel.price import Label, price
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
 from adyton.kernel.special.comparing import public_notes
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import replace_one_cost
 from adyton.streams.weights.notes import chained, entry_of
 from adyton.streams.weights.terms import Terms, terms_of

@@ -14,9 +14,10 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, wors
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.gaussian import delta_up
-from adyton.kernel.mechanisms import NumericSparse
-from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.kernel.noise import rounded_gaussian
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
+from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.noise_intervals.sparse import numeric_sparse_for_cost, sparse_for_cost
 from seeded import Seeded
 
@@ -28,7 +29,7 @@ def machine(c: int, *, refresh: bool = False, monotone: bool = False) -> Numeric
 def value_loss(one: NumericSparse, move: int) -> float:
     """The largest ln of pmf(v - f) / pmf(v - f - move) over 400 values v."""
     scale = float(one.value_scale)
-    log = two_sided_geometric.log_pmf
+    log = geometric_log_pmf
     return max(log(scale, v) - log(scale, v - move) for v in range(-200, 201))
 
 

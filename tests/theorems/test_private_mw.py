@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
+from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost
 from adyton.planning.coordinated.linear_query import (
     BoxQuery,
@@ -70,10 +70,10 @@ def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> 
     sparse, total = real.sparse, 0.0
     t, q, v = (float(s) for s in (sparse.threshold_scale, sparse.query_scale, real.value_scale))
     for offset in range(-60, 61):
-        chance = two_sided_geometric.pmf(t, offset)
+        chance = geometric_pmf(t, offset)
         for exact, threshold, answer in fed:
-            above = two_sided_geometric.tail(q, threshold + offset - exact)
-            chance *= 1 - above if answer is None else above * two_sided_geometric.pmf(v, answer - exact)
+            above = geometric_tail(q, threshold + offset - exact)
+            chance *= 1 - above if answer is None else above * geometric_pmf(v, answer - exact)
         total += chance
     return math.log(total)
 

@@ -13,8 +13,7 @@ import pytest
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail, worst_loss
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms import Sparse
-from adyton.kernel.special.mechanisms.sparse.sparse import SparseState, draw_one
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState, draw_one
 from adyton.noise_intervals.sparse import (
     comparison_error,
     queries_per_threshold,

@@ -13,10 +13,10 @@ from sparse_law import Said, Table, chance, hardest, table_of
 from adyton.kernel.accounting import GdpAccounting, PureAccounting, ZcdpAccounting
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.mechanisms import NumericSparse
-from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import of_validity
+from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.textbook.above_threshold import AboveThreshold
 
@@ -155,7 +155,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_va
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""
     machine = NumericSparse(sparse_for_cost(Fraction(1), c), Fraction(5))
     radius, pure = of_validity(accounting, machine, reaches)
-    law = [two_sided_geometric.log_pmf(5.0, value) for value in range(-30, 31)]
+    law = [geometric_log_pmf(5.0, value) for value in range(-30, 31)]
     worst = max(abs(before - after) for before, after in zip(law, law[reaches:], strict=False))
     comparisons = of_validity(accounting, machine.sparse, reaches)[1]
     assert radius == 0

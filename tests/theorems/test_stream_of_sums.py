@@ -23,11 +23,12 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Header, MemoryLedger
-from adyton.kernel.mechanisms import NumericSparse, Sparse
 from adyton.kernel.noise import SystemBits, two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import replace_one_cost, sparse_of
 from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.query.request import request_of

@@ -33,6 +33,7 @@ from adyton.kernel.terms.expressions import (
 from adyton.kernel.terms.leaves import DatePart, DayCount, Lookup, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.names import columns_in
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Query
@@ -266,7 +267,7 @@ class Pricing:
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = cost_of_units(self.study.accounting, units)
-        return _made_once(self._kind.for_cost, reading.sensitivity, cost)
+        return _made_once(noise_for_cost, self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]
 
     def check_total(self, what: str) -> None:
         """For values whose width nobody can promise before the rows are read, and which are never rounded."""

@@ -15,8 +15,8 @@ from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, float_down, float_up
 from adyton.kernel.ledger import Verification
 from adyton.kernel.ledger.texts import check_head
-from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import sparse_of
 from adyton.noise_intervals.sparse import comparison_error
 from adyton.planning.known import left_out_of

@@ -17,10 +17,10 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.exact import Number, rational
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.mechanisms.base import Mechanism
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.monitor import Pmw
 from adyton.planning.price import Price, units_of
 from adyton.query.conditions.atoms import Bins, axes_of_columns
