@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import CategoryColumn
-from adyton.kernel.terms.buckets import Bucket, group_values
+from adyton.kernel.terms.buckets import Bucket
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,
@@ -36,6 +36,7 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, query_text

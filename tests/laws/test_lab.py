@@ -24,10 +24,10 @@ from adyton.figures.sources import BASSI
 from adyton.holdout.methods import thresholdout
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.kernel.mechanisms import GaussianNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import PureCost
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.sparse import sparse as sparse_module

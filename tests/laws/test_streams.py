@@ -21,11 +21,11 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 from adyton.kernel.special.monitor import replace_one_cost

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import GaussianCost, PureCost
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.laws import geometric_log_pmf

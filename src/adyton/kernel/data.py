@@ -16,7 +16,6 @@ from adyton.kernel.ledger.base import place_of
 from adyton.kernel.measurement import Columns
 from adyton.kernel.paid import Paid
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.monitor import Monitor, Pmw
 
 _operator_log = logging.getLogger("adyton.operator")
 _Read = TypeVar("_Read")
@@ -88,10 +87,8 @@ class Data:
 
         Data that are missing are found before they are read.
         """
-        measurement = require(paid, Paid).priced.measurement
-        if not isinstance(measurement, Monitor | Pmw):
-            raise TypeError("this receipt did not pay for comparisons")
-        measurement.check(reading, 1, paid.priced.protection)
+        priced = require(paid, Paid).priced
+        priced.measurement.check(reading, 1, priced.protection)
         self.prepare([reading])
         return int(self._exact([reading])[0][0][0])
 

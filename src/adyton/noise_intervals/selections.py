@@ -15,7 +15,7 @@ from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.noise.coins import exp_bounds
+from adyton.kernel.special.mechanisms.coins import exp_bounds
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.top_k import TopK

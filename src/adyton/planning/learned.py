@@ -24,7 +24,6 @@ from types import MappingProxyType
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import float_down, float_up, floats_up, units_up
 from adyton.kernel.exact.cells import Floats, whole
@@ -35,6 +34,7 @@ from adyton.kernel.ledger.texts import Stored, many_from_text, receipts_restored
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.terms.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search

@@ -35,7 +35,6 @@ from adyton.kernel.schema import TextColumn
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.discovery import GroupDiscovery
-from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.expressions import Not
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
@@ -53,6 +52,7 @@ from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.planning.readings import readings_for
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.labels import group_values
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Query
 from adyton.query.released.nodes import Released, ReleasedName, is_label

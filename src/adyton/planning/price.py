@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.kernel.accounting.buying import TOO_SMALL, cost_of_units
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.exact import Number, decimal_text, positive
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import TOO_SMALL, cost_of_units
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,

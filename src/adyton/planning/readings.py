@@ -13,7 +13,6 @@ from math import prod
 from typing import assert_never
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.histogram import Histogram
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.sensitivity.bins import binned, bins_of, upto
 from adyton.kernel.sensitivity.bounds import Sensitivity
@@ -26,6 +25,7 @@ from adyton.kernel.sensitivity.reading import (
     search_weights,
     squared_values,
 )
+from adyton.kernel.special.histogram import Histogram
 from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.kernel.terms.expressions import Condition, Indicator, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW

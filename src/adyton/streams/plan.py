@@ -10,12 +10,12 @@ from fractions import Fraction
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
 from adyton.kernel.schema import IntegerColumn, RealColumn
+from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, check_positives
 from adyton.kernel.special.monitor import Machine, Monitor, sparse_of

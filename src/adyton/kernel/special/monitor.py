@@ -15,12 +15,12 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Cost, PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import check_reading, moved_by_one
 from adyton.kernel.sensitivity import Coordinate, Reading
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.kernel.mechanisms.base import Mechanism
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 
 GEOMETRIC_VALUES = "numeric sparse vector"

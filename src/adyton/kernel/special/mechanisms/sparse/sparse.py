@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.noise.refine import check_scale
 from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 
 MOST_POSITIVES = 10**6
 
