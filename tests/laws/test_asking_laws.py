@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import CategoryColumn
-from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.buckets import Bucket, group_size
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,
@@ -235,3 +235,9 @@ def _with_changed(node: Any, path: tuple[Any, ...]) -> Any:
         return (*node[:step], _with_changed(node[step], rest), *node[step + 1 :])
     parts = {part.name: getattr(node, part.name) for part in fields(node) if part.init}
     return type(node)(**{**parts, step: _with_changed(parts[step], rest)})
+
+
+@given(all_groups())
+def test_law_a_group_is_as_large_as_its_list_of_values(group: Any) -> None:
+    """Mutant: ``group_size`` of a category, a boolean or a number without NULL."""
+    assert group_size(group) == len(group_values(group))
