@@ -20,7 +20,7 @@ from adyton.kernel.data import Data
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.ledger import Header, MemoryLedger
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.paid import charge, resume
@@ -30,6 +30,8 @@ from adyton.kernel.schema import Table
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.kernel.sensitivity.reading import Persons
 from adyton.kernel.special.comparing import CLOSED, Asked, Comparisons, public_notes
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Machine, Monitor, Pmw
 from adyton.study import PrivateTable, Study
 

@@ -16,16 +16,13 @@ from test_seam import TABLE, plan_of, split, study
 
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells
 from adyton.kernel.exact.outward import bits_of
 from adyton.kernel.exact.shares import query_share
-from adyton.kernel.histogram import Histogram
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import (
@@ -44,7 +41,10 @@ from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
 from adyton.kernel.special import discovery
 from adyton.kernel.special.choice import Choice, ChosenPlaces, of_one_value, of_scores
 from adyton.kernel.special.discovery import GroupDiscovery, number_of_groups
+from adyton.kernel.special.histogram import Histogram
 from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
+from adyton.kernel.special.mechanisms.buying import cost_of_units
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK

@@ -17,13 +17,13 @@ from adyton.kernel.data import Data, PaidData, Unobserved
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.ledger.texts import RESTORED
-from adyton.kernel.mechanisms import Sparse
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries, still_due
 from adyton.kernel.paid import Paid, charge, record, reopen, resume
 from adyton.kernel.price import Label, price
 from adyton.kernel.release import Released, release
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Monitor
 from adyton.study import Study
 from kept_rows import kept_engine
@@ -41,9 +41,6 @@ class Watched(Unobserved):
 
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
         self.seen.append(("reads", groups))
-
-    def has_read(self, readings: Sequence[Reading], exact: Any, keys: Any) -> None:
-        self.seen.append(("has read", None if keys is None else list(keys)))
 
     def releases(self, number: int) -> None:
         self.seen.append(("releases", number))
@@ -210,13 +207,13 @@ def test_who_watches_is_told_of_everything_in_order() -> None:
     paid = charge(MemoryLedger.of(known), priced_of(known))
     data.prepare(paid.priced.readings)
     release(paid, data, SystemBits(), Written())
-    assert watch.seen == [("prepares", 1), ("reads", False), ("has read", None), ("releases", 1)]
+    assert watch.seen == [("prepares", 1), ("reads", False), ("releases", 1)]
     watch.seen.clear()
     towns = charge(
         MemoryLedger.of(known), priced_of(known, "SELECT town, COUNT(*) FROM people GROUP BY town")
     )
     release(towns, data, SystemBits(), Written())
-    assert watch.seen == [("reads", True), ("has read", [("x",), ("y",)]), ("releases", 1)]
+    assert watch.seen == [("reads", True), ("releases", 1)]
 
 
 def test_as_much_is_read_at_once_as_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +296,7 @@ def test_one_integer_is_read_of_comparisons_alone() -> None:
     sparse = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
     monitor = price(Monitor(sparse), known.protection, Label("a monitor", "[]"))
     assert data.one_integer(charge(MemoryLedger.of(known), monitor), count) == 3
-    assert watch.seen == [("prepares", 1), ("reads", False), ("has read", None)]
+    assert watch.seen == [("prepares", 1), ("reads", False)]
 
 
 def test_a_search_reads_again_inside_its_own_bins_alone() -> None:

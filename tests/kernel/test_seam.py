@@ -22,7 +22,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.data import Data, PaidData
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, Sparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.paid import Paid, charge, resume
@@ -32,6 +32,7 @@ from adyton.kernel.release import Released, release
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Monitor
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of

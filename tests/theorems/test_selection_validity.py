@@ -15,9 +15,9 @@ from selection_oracle import exponential, peeling
 import adyton
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
 from adyton.query.selecting import BestOf

@@ -26,12 +26,12 @@ from adyton.kernel.exact import Number, rational
 from adyton.kernel.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.kernel.searching import searched
 from adyton.kernel.sensitivity.reading import search_weights
-from adyton.kernel.terms.buckets import plain_number
 from adyton.kernel.terms.expressions import Condition
 from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
 from adyton.kernel.terms.measures import Quantile
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
+from adyton.query.labels import plain_number
 from adyton.query.nodes import Query
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, query_text

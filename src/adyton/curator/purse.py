@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
-from adyton.arithmetic.search import geometric
+from adyton.arithmetic.search import edge, geometric
 from adyton.certify import Amount, Budget, Proof, RoundedGuarantee, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
@@ -23,7 +23,6 @@ from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import printed_up
-from adyton.kernel.exact.search import edge
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import (
     InFront,

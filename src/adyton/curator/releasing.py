@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Advice, Planned, Purse
@@ -121,6 +121,14 @@ class ReleaseKey(Protocol):
 
     @property
     def amount(self) -> int: ...
+
+
+class KnownBy(NamedTuple):
+    """The same, worked out once: the detail of a long batch takes a while."""
+
+    text: str
+    detail: str
+    amount: int
 
 
 class AskedBefore:
@@ -239,16 +247,18 @@ class Walk:
         show: Callable[[Receipt, Callable[[], _Kept], bool], _Shown],
     ) -> _Shown:
         """``show`` gets the receipt, how to read what is kept, and whether it was free."""
-        if known := self._asked_before(wanted.plan, request):
+        plan = wanted.plan
+        key = KnownBy(plan.text, plan.detail, plan.amount)
+        if known := self._asked_before(key, request):
             receipt, text = known
             return show(receipt, partial(wanted.written.read, text), True)
         try:
-            earlier = self._unanswered(wanted.plan, request)
-            paid = self._paid(wanted.plan, request, wanted.advice, earlier)
+            earlier = self._unanswered(key, request)
+            paid = self._paid(plan, key, request, wanted.advice, earlier)
             released = release(paid, self._data, self._bits, wanted.written)
             return show(paid.receipt, released.read, not paid.fresh)
         except KeyboardInterrupt:
-            last = self._unanswered(wanted.plan, request) or self._ledger.requested(request or "")
+            last = self._unanswered(key, request) or self._ledger.requested(request or "")
             self.paid_for = last.number if last else self.paid_for
             raise Interrupted(self.paid_for, shared=self.study.shared_budget is not None) from None
 
@@ -266,6 +276,7 @@ class Walk:
     def _paid(
         self,
         plan: Plan,
+        key: ReleaseKey,
         request: str | None,
         advice: Advice,
         earlier: Receipt | None = None,
@@ -276,7 +287,7 @@ class Walk:
 
         ``later``: nothing is read at once.
         """
-        priced = self._priced(plan.measurement, plan.text, plan.detail)
+        priced = self._priced(plan.measurement, key.text, key.detail)
         with self._purse.advising(advice):
             if earlier is None and self._asked.is_new(request):
                 self._claims.refuse_beyond_cap(plan.radius)
@@ -296,7 +307,7 @@ class Walk:
     def _opened(self, plan: Plan, request: str | None, named: Price, planned: Planned) -> Comparisons:
         """Charged, and nothing read."""
         refuse_where_rounded(self.study, "what is opened once and fed later")
-        paid = self._paid(plan, request, (named, planned, 1), later=True)
+        paid = self._paid(plan, plan, request, (named, planned, 1), later=True)
         return Comparisons(paid, self._data, self._bits)
 
     def _opened_before(self, number: int, paid_for: Callable[[Receipt], AnyMeasurement]) -> Comparisons:

@@ -70,14 +70,21 @@ class Measurement(Protocol[_Noisy]):
         """Whether ``reading`` is one of these again, in a smaller range, and paid for already."""
         ...
 
+    def check(self, reading: Reading, factor: int, protection: Protection) -> None:
+        """Refuses a number that is compared later, unless comparisons of it were paid for."""
+        ...
+
 
 class ReadOnce:
-    """What measurements have in common that read what they name, and nothing more."""
+    """What measurements have in common that read what they name, once, and compare nothing later."""
 
     __slots__ = ()
 
     def refines(self, reading: Reading) -> bool:
         return False
+
+    def check(self, reading: Reading, factor: int, protection: Protection) -> None:
+        raise TypeError("this receipt did not pay for comparisons")
 
 
 AnyMeasurement = Measurement[Any]

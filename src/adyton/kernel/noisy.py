@@ -19,7 +19,7 @@ from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import Cells, whole
 from adyton.kernel.exact.outward import bits_of
 from adyton.kernel.ledger.texts import Stored
-from adyton.kernel.measurement import Columns, Due, Source
+from adyton.kernel.measurement import Columns, Due, ReadOnce, Source
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.noise import Bits
@@ -46,7 +46,7 @@ class NoisyQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyQueries:
+class NoisyQueries(ReadOnce):
     """One query or a batch of them: every integer gets noise of its own."""
 
     queries: tuple[NoisyQuery, ...]

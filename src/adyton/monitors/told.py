@@ -10,8 +10,8 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import all_counted
 from adyton.kernel.ledger.texts import many_from_text, receipts_carried, receipts_restored
-from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import Monitor, of_validity
 from adyton.monitors.kinds import exchanged_reach
 from adyton.monitors.notes import entry_of

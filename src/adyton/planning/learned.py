@@ -24,9 +24,8 @@ from types import MappingProxyType
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.exact import float_down, float_up, units_up
+from adyton.kernel.exact import float_down, float_up, floats_up, units_up
 from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.exact.outward import MANY
 from adyton.kernel.ledger import Ledger, Order, Receipt
@@ -35,6 +34,7 @@ from adyton.kernel.ledger.texts import Stored, many_from_text, receipts_restored
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.terms.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
@@ -122,8 +122,8 @@ def _settled(
         return full
     cells, most = len(released[-1]), float(high * noisy.reading.sensitivity.rows)
     totals = [
-        _total(column, float_up(scale), z)
-        for column, scale in zip(released, noisy.mechanism.scales, strict=True)
+        _total(column, scale, z)
+        for column, scale in zip(released, floats_up(noisy.mechanism.scales), strict=True)
     ]
     *others, (total, beyond) = totals
     first, last = max(total - beyond, 0.0) / units.most, max(total + beyond, 0.0) / units.least
@@ -157,8 +157,8 @@ def _known_squares(
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
     measure, known = noisy.reading.measure, list[float]()
-    if isinstance(measure, Mean) and spread_key(noisy.reading) in squares:
-        known.append(squares[spread_key(noisy.reading)])
+    if squares and isinstance(measure, Mean) and (key := spread_key(noisy.reading)) in squares:
+        known.append(squares[key])
     if isinstance(measure, Mean | Variance) and len(totals) == _WITH_SQUARES:
         _, (_, square), (counted, _) = noisy.reading.sensitivity.boxes
         _, (own, more), (counts, beyond) = totals
@@ -176,7 +176,7 @@ def most_centred_squares(variance: NoisyReading, released: Columns, units: UnitR
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
     _, (_, square), (counted, _) = variance.reading.sensitivity.boxes
-    _, of_square, of_count = (float_up(scale) for scale in variance.mechanism.scales)
+    _, of_square, of_count = floats_up(variance.mechanism.scales)
     (squares, more), (counts, beyond) = (_total(column, 0.0, z) for column in released[1:])
     noise = math.hypot(of_square / square, of_count / counted) * math.sqrt(len(released[1]))  # of the one sum
     total = squares / square + counts / counted + more / square + beyond / counted + z * noise
@@ -263,11 +263,11 @@ class Learned:
         """
         # Parts of split units have sizes of their own, so that the sums of one say nothing about another.
         kinds = Mean if self._study.parts > 1 else Mean | Sum
-        wanted = {learned_key(reading): reading for reading in readings if isinstance(reading.measure, kinds)}
-        if not wanted or context.missing() is not None:
+        asked = [reading for reading in readings if isinstance(reading.measure, kinds)]
+        if not asked or context.missing() is not None or not self._has_learned():
             return {}
-        self._look()
-        ends = {key: self._upper_end(reading, context) for key, reading in wanted.items()}
+        wanted = {key: reading for reading in asked if (key := learned_key(reading)) is not None}
+        ends = {key: self._upper_end(key[1], reading, context) for key, reading in wanted.items()}
         return {key: end for key, end in ends.items() if end is not None}
 
     def squares_in_sample(
@@ -282,18 +282,18 @@ class Learned:
         ``released``: what a receipt, by its number, paid for that is not stored yet.
         """
         population = context.population
-        means = {spread_key(reading): reading for reading in readings if isinstance(reading.measure, Mean)}
-        if not means or not isinstance(population, SubsetPopulation):
+        means = [reading for reading in readings if isinstance(reading.measure, Mean)]
+        if not means or not isinstance(population, SubsetPopulation) or not self._has_learned():
             return {}
-        self._look()
         found = {}
-        for key, reading in means.items():
-            if (asked := self._asked(reading, context, released)) is not None:
+        for key in dict.fromkeys(map(spread_key, means)):
+            if (asked := self._asked(key, context, released)) is not None:
                 z = largest_normal(population.squares_failure(asked.context))
                 found[key] = most_centred_squares(asked.part, asked.released, units, z)
         return found
 
-    def _look(self) -> None:
+    def _has_learned(self) -> bool:
+        """Looks at what was charged since it was asked last, and says whether any variance is known."""
         newest = self._ledger.count()
         for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
             paid = self._paid(receipt)
@@ -301,6 +301,7 @@ class Learned:
                 if isinstance(reading.measure, Variance):
                     self._known.setdefault(spread_key(reading), []).append(paid)
         self._looked_at = newest
+        return bool(self._known)
 
     def _paid(self, receipt: Receipt) -> PaidReadings:
         """Without parts, if nothing can be learned from it."""
@@ -325,8 +326,8 @@ class Learned:
         other = any(one.discovers_groups or one.table.behind != self._study.table for one in queries)
         return [] if other or len(texts) > _MOST_TOGETHER else queries
 
-    def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:
-        asked, population = self._asked(wanted, context), context.population
+    def _upper_end(self, key: Hashable, wanted: Reading, context: PopulationContext) -> Floats | None:
+        asked, population = self._asked(key, context), context.population
         if asked is None or not isinstance(population, SubsetPopulation):
             return None
         if isinstance(wanted.measure, Sum):
@@ -336,19 +337,19 @@ class Learned:
 
     def _asked(
         self,
-        wanted: Reading,
+        key: Hashable,
         context: PopulationContext,
         released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
     ) -> AskedVariance | None:
-        """The newest variance of the same values of the same rows."""
-        for paid in reversed(self._known.get(spread_key(wanted), ())):
+        """The newest variance of the same values of the same rows, by its ``spread_key``."""
+        for paid in reversed(self._known.get(key, ())):
             if paid.at.unproved:
                 continue
             answers = released.get(paid.number)
             if answers is None and (stored := self._ledger.recall(paid.number)) is not None:
                 answers = many_from_text(stored)
             if answers is not None:
-                return _among(paid, answers, wanted, context)
+                return _among(paid, answers, key, context)
         return None
 
 
@@ -358,14 +359,14 @@ def texts_of(query: str) -> list[str]:
 
 
 def _among(
-    paid: PaidReadings, answers: Sequence[Stored], wanted: Reading, context: PopulationContext
+    paid: PaidReadings, answers: Sequence[Stored], key: Hashable, context: PopulationContext
 ) -> AskedVariance:
-    """The variance that ``wanted`` needs, in the answers to all that was paid for together."""
+    """The variance with this key, in the answers to all that was paid for together."""
     released = [columns for answer in answers for columns in answer.released]
     reading, detail, columns = next(
         (reading, detail, columns)
         for (reading, detail), columns in zip(paid.parts, released, strict=True)
-        if isinstance(reading.measure, Variance) and spread_key(reading) == spread_key(wanted)
+        if isinstance(reading.measure, Variance) and spread_key(reading) == key
     )
     noise = GaussianNoise(tuple(Fraction(float(str(scale))) for scale in detail[2:5]))
     return AskedVariance(NoisyReading(reading, noise), columns, replace(context, at=paid.at))

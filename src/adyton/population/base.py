@@ -25,7 +25,7 @@ from adyton.arithmetic.ratio import Ends
 from adyton.certify import Absent
 from adyton.certify.values import Way
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
-from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact import float_down, float_up, floats_up
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import MANY, UP
 from adyton.kernel.ledger import Ledger, Receipt
@@ -178,7 +178,7 @@ class Population(ABC):
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> PopulationEnds:
         """For counts and sums, in steps of the released integer."""
-        squares = context.learned.get(learned_key(part.reading))
+        squares = context.learned_of(part.reading)
 
         def ends(certain: Certain) -> Ends:
             if squares is None:
@@ -195,8 +195,9 @@ class Population(ABC):
         self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
     ) -> PopulationEnds:
         """For the ratio of a centred sum, the first of two integers, to a count."""
-        spread = context.learned.get(learned_key(part.reading))
-        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[1])
+        spread = context.learned_of(part.reading)
+        of_sum, of_count = floats_up(part.mechanism.scales)
+        scales = of_sum, of_count
 
         def ends(certain: Certain) -> Ends:
             top, bottom = released
@@ -219,8 +220,9 @@ class Population(ABC):
         Assumes:  as ``mean_ends`` and ``most_variance``.
         Source:   derived here.  Theorem: VARIANCE-INTERVAL.
         """
-        learned = context.learned.get(learned_key(part.reading))
-        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[2])
+        learned = context.learned_of(part.reading)
+        of_sum, _, of_count = floats_up(part.mechanism.scales)
+        scales = of_sum, of_count
         centred = part.reading.coordinates[0]
         assert centred.value is not None
         square = float_up((centred.box[1] * centred.value.lattice.step / 2) ** 2)  # of half of the range
@@ -426,6 +428,10 @@ class PopulationContext:
             return NOT_ASKED
         return self.population.missing(self.at, self.units, part.nats if part is not None else None)
 
+    def learned_of(self, reading: Reading) -> Floats | None:
+        """What the study has learned of the spread of the values that are read."""
+        return self.learned.get(learned_key(reading)) if self.learned else None
+
     @property
     def known_units(self) -> int:
         """Their number, or an upper end of it, where an interval is not missing."""
@@ -497,7 +503,7 @@ def spread_key(reading: Reading) -> Hashable:
     return value, measure.value.lattice, where, reading.by, reading.kept, persons
 
 
-def learned_key(reading: Reading) -> Hashable:
+def learned_key(reading: Reading) -> tuple[type[Mean | Sum], Hashable] | None:
     """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
     return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None
 

@@ -498,8 +498,10 @@ class Dictionary:
         return math.ceil(max(nats, 0.0) * (1 + COARSE) * _PRECISION) / _PRECISION
 
     def is_registered(self, query: Query, measure: Measure) -> bool:
-        """Never one whose groups are found in the data: nothing says in advance which cells there are."""
-        return not query.finds_keys and canonical_value(query, measure) in self.registered
+        """Never one whose groups are discovered: nothing says in advance which cells there are."""
+        if not self.registered or query.discovers_groups:
+            return False
+        return canonical_value(query, measure) in self.registered
 
     def _described(self, query: Query, measure: Measure) -> float:
         if not self.amended and self.is_registered(query, measure):

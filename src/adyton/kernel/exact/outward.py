@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 import threading
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -85,6 +86,11 @@ def float_up(value: Fraction) -> float:
         return ratio_up(value.numerator, value.denominator)  # the same, without a second fraction
     near = float(value)
     return near if Fraction(near) >= value else next_up(near)
+
+
+def floats_up(values: Iterable[Fraction]) -> tuple[float, ...]:
+    """``float_up`` of each."""
+    return tuple(map(float_up, values))
 
 
 def printed_up(value: Fraction) -> float:

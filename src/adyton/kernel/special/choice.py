@@ -14,13 +14,13 @@ from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Adjacency, Cost, PureCost
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import sensitivity_of
 from adyton.kernel.sensitivity import Reading, Sensitivity
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.terms.measures import Extreme, Quantile

@@ -14,21 +14,15 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.measurement import Due, ReadOnce, Source
-from adyton.kernel.mechanisms import (
-    GaussianNoise,
-    GeometricNoise,
-    Mechanism,
-    NumericSparse,
-    Sparse,
-    SparseState,
-)
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Cost, PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import check_reading, moved_by_one
 from adyton.kernel.sensitivity import Coordinate, Reading
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 
 Machine = Sparse | NumericSparse
 Outcome = Mapping[str, Any]  # what is released of one comparison, as it is noted

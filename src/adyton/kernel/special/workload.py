@@ -9,13 +9,13 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import stability_units
-from adyton.kernel.histogram import Histogram, unit_of_all
 from adyton.kernel.measurement import Columns, Due, ReadOnce, Source
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.histogram import Histogram, unit_of_all
 from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.mechanisms.workloads.product import Product

@@ -12,9 +12,10 @@ from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import rational
 from adyton.kernel.ledger import Receipt
-from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.schema import Table, day_number
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
 from adyton.monitors.plan import certificate_of, detail_of, machine_from

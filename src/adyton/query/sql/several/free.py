@@ -12,9 +12,9 @@ import numpy as np
 from sqlglot import exp
 
 from adyton.kernel.schema import Table, TextColumn
-from adyton.kernel.terms.buckets import KeyLabel, group_values
 from adyton.kernel.terms.measures import Count, CountPersons
 from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.labels import KeyLabel, group_values
 from adyton.query.names import distinct_names
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import Combined, Free, Request
