@@ -22,7 +22,7 @@ def ledger_on_disk(folder: Path, name: str, *, limit: int = 10**18) -> BookedLed
     """The ledger of a study ``name``, in ``folder`` with its book, without a study."""
     fingerprint = name.encode().hex().ljust(64, "0")[:64]
     path = folder / f"{name}.ledger"
-    own: Ledger = LedgerOnDemand(path, study=fingerprint, accounting="gdp", limit=limit)
+    own: Ledger = LedgerOnDemand(path, study=fingerprint, accounting="gdp", budget=limit)
     return BookedLedger(own, Book(folder / "book.ledger"), Entrant(name, fingerprint, 100))
 
 

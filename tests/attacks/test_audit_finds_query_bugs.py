@@ -239,7 +239,7 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
         number = paid.receipt.number
         kept = written.made(paid.priced.measurement.release(PaidData(paid, data), bits))
         data.observer.releases(number)
-        paid.ledger.remember(number, written.text(kept), written.settled(number, kept))
+        paid.ledger.remember(number, written.text(kept), *(written.final_cost(number, kept) or ()))
         return made_here(Released(paid, lambda: kept))
 
     plant(monkeypatch, releasing.release, own)

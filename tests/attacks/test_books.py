@@ -80,7 +80,7 @@ def test_the_same_query_after_a_kill_is_not_charged_to_the_book_again(folder: Pa
 
 def test_what_was_paid_for_is_answered_although_the_book_is_full(folder: Path) -> None:
     with Book(folder / "book.ledger") as book:
-        everything = order("count", book.header.limit)
+        everything = order("count", book.header.budget)
     killed((folder, everything))
     with closing(ledger_on_disk(folder, "one")) as ledger:
         with pytest.raises(PrivacyRefused, match=r"limit of the book book\.ledger"):

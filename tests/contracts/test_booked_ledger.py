@@ -10,12 +10,11 @@ import pytest
 import adyton
 from adyton.errors import PrivacyRefused
 from adyton.kernel.ledger import Ledger, MemoryLedger
-from adyton.kernel.ledger.base import counted, with_book
+from adyton.kernel.ledger.base import InFront, counted, with_book
 from adyton.ledgers.book import BookedLedger, BookFacts
 from adyton.ledgers.book.book import Entrant
 from adyton.ledgers.checkpoint import Checkpoint
 from adyton.ledgers.checkpointed import CheckpointedLedger
-from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 from adyton.testing.ledgers.orders import trace
@@ -37,7 +36,7 @@ def book_at(path: Path) -> adyton.Book:
 
 
 def booked(name: Path, limit: int) -> BookedLedger:
-    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, accounting="pure", limit=limit)
+    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, accounting="pure", budget=limit)
     checkpointed = CheckpointedLedger(file, Checkpoint(name.with_suffix(".checkpoint")))
     return BookedLedger(checkpointed, adyton.Book(name.with_suffix(".book")), ENTRANT)
 
@@ -63,7 +62,7 @@ class TestBookedLedger(LedgerContract):
 
         def again(ledger: Ledger) -> BookedLedger:
             assert isinstance(ledger, BookedLedger)
-            opened.append(booked(ledger.book.path.with_suffix(""), ledger.header.limit))
+            opened.append(booked(ledger.book.path.with_suffix(""), ledger.header.budget))
             return opened[-1]
 
         yield again
@@ -93,8 +92,8 @@ def test_a_ledger_in_front_of_it_still_knows_the_book(tmp_path: Path) -> None:
     """As that of a name in a service: what validity counts must not hang on who asks."""
     book_at(tmp_path / "a.book").close()
     ledger = booked(tmp_path / "a", 10)
-    assert with_book(ForwardingLedger(ForwardingLedger(ledger))) is ledger
-    assert with_book(ForwardingLedger(MemoryLedger(ledger.header))) is None
-    receipt = ForwardingLedger(ledger).charge(order(radius=3)).receipt
-    assert counted(ForwardingLedger(ledger), receipt) == ledger.counted(receipt) != receipt
+    assert with_book(InFront(InFront(ledger))) is ledger
+    assert with_book(InFront(MemoryLedger(ledger.header))) is None
+    receipt = InFront(ledger).charge(order(radius=3)).receipt
+    assert counted(InFront(ledger), receipt) == ledger.counted(receipt) != receipt
     ledger.close()

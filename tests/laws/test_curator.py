@@ -184,7 +184,7 @@ def test_law_refusal_costs_nothing(accounting: str) -> None:
     largest = Fraction(caught.value.facts["largest"])
     assert largest == Fraction(caught.value.facts["limit"]) - Fraction(caught.value.facts["spent"])
     asker.ask("SELECT COUNT(*) FROM people", share=1)  # one refusal never ends a session
-    assert ledger.spent() <= ledger.header.limit
+    assert ledger.spent() <= ledger.header.budget
 
 
 BAD_PRICES: list[dict[str, Any]] = [
@@ -250,9 +250,9 @@ def test_law_no_sequence_of_prices_overspends_or_gives_back(shares: list[Fractio
             asker.ask(f"SELECT COUNT(*) FROM people WHERE age > {i}", share=share)
         except adyton.InvalidRequest:
             assert (
-                ledger.header.limit - ledger.spent()
+                ledger.header.budget - ledger.spent()
             ) * share < 1000  # units of 1e-18: too little for any noise
-        assert last <= ledger.spent() <= ledger.header.limit
+        assert last <= ledger.spent() <= ledger.header.budget
         last = ledger.spent()
     assert asker.statement().spent.share <= 1
 
@@ -366,7 +366,7 @@ def test_A21_one_request_id_is_charged_once_and_names_one_query() -> None:
 
 def test_A21_many_threads_with_one_request_id_get_one_answer(tmp_path: Path) -> None:
     known = study()
-    limit = known.filter.allowed(known.limit)
+    limit = known.rule.allowed(known.limit)
     ledger = SqliteLedger.create(tmp_path / "l.ledger", Header.fresh(known.fingerprint, "gdp", limit))
     asker = Curator(known, DuckDBEngine(known.table, known.unit, people()), ledger)
     values: list[float] = []
@@ -453,7 +453,7 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
     with adyton.open(file) as asker:
         found = asker.verify()
         assert found.receipts <= accepted <= 60
-        assert found.spent == found.receipts * 10**14 <= known.filter.allowed(known.limit)
+        assert found.spent == found.receipts * 10**14 <= known.rule.allowed(known.limit)
 
 
 # Answers ------------------------------------------------------------------------------------------------

@@ -436,7 +436,7 @@ def test_texts_in_the_picture_have_that_contrast(dark: bool) -> None:
 def chain(many: int) -> dict[str, Any]:
     receipts = [
         {"number": n, "spent": f"{n / (2 * many):.9f}", "spent_radius": f"{n / (8 * many):.9f}"}
-        | {"by": "ana", "spent_by": f"{n / (2 * many):.9f}", "sub_limit": "0.75"}
+        | {"by": "ana", "spent_by": f"{n / (2 * many):.9f}", "budget_share": "0.75"}
         for n in range(1, many + 1)
     ]
     return {"header": {"limit": "1"}, "receipts": receipts}

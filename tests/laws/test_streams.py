@@ -53,7 +53,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def header(known: Study) -> Header:
-    return Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
+    return Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.limit))
 
 
 class Watched:
@@ -120,7 +120,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
 
 
 def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
-    rule = study(accounting).filter
+    rule = study(accounting).rule
     for units in (1, 10**6, 10**14, 56 * 10**15, 10**18, 10**20):
         epsilon = largest_epsilon(rule, units)
         assert rule.amount(PureCost(epsilon)) <= units
@@ -170,8 +170,8 @@ def test_law_a_share_of_what_is_left_always_fits(accounting: str, adjacency: str
     curator, _, ledger = asker(study(accounting, adjacency))
     for share in ("0.5", "0.3", 1):
         curator.open_stream(positives=2, share=share)
-        assert ledger.spent() <= ledger.header.limit
-    assert ledger.header.limit - ledger.spent() < ledger.header.limit * 1e-9
+        assert ledger.spent() <= ledger.header.budget
+    assert ledger.header.budget - ledger.spent() < ledger.header.budget * 1e-9
 
 
 def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(accounting: str) -> None:

@@ -90,7 +90,7 @@ def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_querie
             curator.ask(query, scale=40)
     with adyton.Book(book) as shared:
         assert shared.totals().spent == spent
-        assert shared.header.limit == alone.allowed
+        assert shared.header.budget == alone.allowed
 
 
 def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Pa
     book_of(tmp_path / "book.ledger")
     with adyton.Book(tmp_path / "book.ledger") as book:
         fits = 40
-        amount = book.header.limit // fits
+        amount = book.header.budget // fits
     start = APART.Barrier(4)  # or the first of them would be done before the last has begun
     processes = [
         APART.Process(target=charge_until_refused, args=(tmp_path, name, amount, start))
@@ -238,7 +238,7 @@ def test_theorem_BOOK_positions_are_those_of_one_study_with_all_queries(tmp_path
     ):
         with open_kept(study_of(name, book, **said), data=data) as curator:
             curator.ask(query, scale=60)
-            (receipt,), settled = curator.receipts(), curator._ledger.settled(1)
+            (receipt,), settled = curator.receipts(), curator._ledger.final_cost(1).radius
         assert settled < receipt.order.radius / 1.2
         number = alone.charge(replace(receipt.order, query="another")).receipt.number
         alone.remember(number, "[]", settled if kind == "same" else None)
@@ -299,7 +299,7 @@ def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Pa
     ("facts", "said", "reason"),
     [
         ({"accounting": "zcdp"}, {}, "privacy.accounting is gdp here and zcdp in the book"),
-        ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace here and add-remove"),
+        ({"adjacency": "add-remove"}, {}, "privacy.adjacency is replace-one here and add-remove"),
         ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
         ({}, {"discovery_delta": Fraction(1, 10**10)}, "discovery_delta"),
         ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),

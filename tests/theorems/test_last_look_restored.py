@@ -31,7 +31,7 @@ def written(folder: Path, accounting: str, adjacency: str = "replace-one") -> Pa
     file = write_study(folder, more=checkpoint + validity, rows=ROWS)
     text = file.read_text().replace('adjacency = "replace-one"', f'adjacency = "{adjacency}"')
     delta = "delta = 0\n" if accounting == "pure" else "delta = 1e-9\n"
-    file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{accounting}"\n'))
+    file.write_text(text.replace("delta = 1e-9\n", f'{delta}accounting = "{accounting}"\n'))
     return file
 
 

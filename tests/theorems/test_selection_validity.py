@@ -125,7 +125,7 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
 ) -> None:
     known = study(accounting, adjacency)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
-    order = ordered(plan)
+    order = ordered(known, plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
     assert bool(values) == with_value
     if accounting == "pure":
@@ -146,8 +146,8 @@ def test_theorem_SELECTION_VALIDITY_a_value_is_paid_for_beside_the_choice(accoun
     assert valued.amount <= known.allowed
     assert valued.machine.epsilon < alone.machine.epsilon
     assert valued.values is not None
-    one = known.filter.amount(valued.values.cost(valued.candidates.one_value))
-    choice = known.filter.amount(valued.machine.cost())
+    one = known.rule.amount(valued.values.cost(valued.candidates.one_value))
+    choice = known.rule.amount(valued.machine.cost())
     assert math.isclose(choice + 2 * one, valued.amount, rel_tol=1e-9)
     box = valued.candidates.one_value.boxes[0]
     assert box == (-2, 2)

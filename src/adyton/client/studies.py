@@ -174,7 +174,7 @@ class RemoteStudy(_RemoteStudy, Shown):
 
     def streams(self) -> StreamList:
         """How far every own stream is, oldest first.  Reads no data."""
-        paid = [r.number for r in self._chain().receipts if stream_in(r.order.query, r.order.detail)]
+        paid = [r.number for r in self._chain().receipts if stream_in(r.order)]
         return StreamList([self.stream(number).statement() for number in paid])
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:

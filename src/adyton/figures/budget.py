@@ -79,7 +79,7 @@ def _parts(receipts: Sequence[Mapping[str, Any]]) -> tuple[list[_Course], int]:
     """What was left to each name with a part of the limit; a part may change, and then the line jumps."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for one in receipts:
-        if one.get("sub_limit") is not None:
+        if one.get("budget_share") is not None:
             found.setdefault(str(one["by"]), []).append(one)
     newest = sorted(found.items(), key=lambda item: int(item[1][-1]["number"]))[-MOST_NAMES:]
     courses = [_Course(f"left for {shortened(name, 24)}", _own(own)) for name, own in newest]
@@ -90,7 +90,7 @@ def _own(receipts: Sequence[Mapping[str, Any]]) -> Points:
     """Of one name; of a part of nothing, nothing is left."""
     left: list[tuple[int, float]] = [(0, 100.0)]
     for one in thinned(receipts):
-        part_of, spent = Fraction(one["sub_limit"]), Fraction(one["spent_by"])
+        part_of, spent = Fraction(one["budget_share"]), Fraction(one["spent_by"])
         share = 100 * (1 - spent / part_of) if part_of else Fraction(0)
         left.append((one["number"], float_down(max(Fraction(0), share))))
     return left

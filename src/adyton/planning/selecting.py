@@ -114,6 +114,10 @@ class SelectionPlan:
         return self.selection.text
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def amount(self) -> int:
         return self.due.amount
 

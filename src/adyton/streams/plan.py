@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
-from adyton.kernel.ledger import Receipt
+from adyton.kernel.ledger import Order, Receipt
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, NumericSparse, Sparse
 from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
@@ -56,8 +57,12 @@ class StreamPlan:
         return text_of(self.machine, self.kind)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def detail(self) -> str:
-        return detail_of(self.machine)
+        return stream_detail(self.machine, self.kind)
 
     @property
     def measurement(self) -> Monitor:
@@ -209,6 +214,11 @@ def detail_of(machine: Machine) -> str:
     return json.dumps([*facts, *(repr(float(scale)) for scale in scales)])
 
 
+def stream_detail(machine: Machine, kind: StreamKind) -> str:
+    """With what it may be fed with."""
+    return json.dumps({"of": kind, "machine": detail_of(machine)})
+
+
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
     return stream_of(receipt)[0]
@@ -216,7 +226,7 @@ def machine_of(receipt: Receipt) -> Machine:
 
 def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
-    found = stream_in(receipt.order.query, receipt.order.detail)
+    found = stream_in(receipt.order)
     if found is None:
         raise InvalidRequest(
             f"receipt {receipt.number} did not pay for a stream; adyton stream list, or Curator.streams(), "
@@ -225,17 +235,16 @@ def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
     return found
 
 
-def machine_in(text: str, detail: str) -> Machine | None:
-    """The mechanism that these texts of an order describe, None if they are not those of a stream."""
-    found = stream_in(text, detail)
-    return found[0] if found else None
-
-
-def stream_in(text: str, detail: str) -> tuple[Machine, StreamKind] | None:
-    machine = machine_from(detail) if text.startswith("STREAM OF ") else None
-    if machine is None:
+def stream_in(order: Order) -> tuple[Machine, StreamKind] | None:
+    """The mechanism that an order describes, and what it may be fed with; None if it is for no stream."""
+    if order.kind != "monitor":
         return None
-    return next(((machine, kind) for kind in KINDS if text_of(machine, kind) == text), None)
+    with suppress(ValueError, TypeError, KeyError):
+        known = json.loads(order.detail)
+        machine, kind = machine_from(known["machine"]), known["of"]
+        if machine is not None and kind in KINDS and order.detail == stream_detail(machine, kind):
+            return machine, kind
+    return None
 
 
 def machine_from(detail: str) -> Machine | None:

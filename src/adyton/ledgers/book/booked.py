@@ -12,11 +12,18 @@ from itertools import takewhile
 
 from adyton.certify.statement import BookShare
 from adyton.errors import LedgerCorrupt
-from adyton.kernel.ledger.base import Charged, First, Ledger, Totals, Verification, WithBook, with_book
+from adyton.kernel.ledger.base import (
+    Charged,
+    First,
+    InFront,
+    Ledger,
+    Totals,
+    Verification,
+    WithBook,
+    with_book,
+)
 from adyton.kernel.ledger.links import Order, Receipt
-from adyton.kernel.ledger.texts import ledger_carried, receipts_carried, receipts_restored
 from adyton.ledgers.book.book import Book, Entrant
-from adyton.ledgers.forwarding import ForwardingLedger
 
 _SAME_UNITS = "a unit of this study is one unit, or none, in every other study of its book"
 _OF_ROWS = {
@@ -26,7 +33,7 @@ _OF_ROWS = {
 }
 
 
-class BookedLedger(ForwardingLedger, WithBook):
+class BookedLedger(InFront, WithBook):
     """The contract of ``Ledger`` over the ledger of a study and its book."""
 
     def __init__(self, study: Ledger, book: Book, entrant: Entrant) -> None:
@@ -47,8 +54,8 @@ class BookedLedger(ForwardingLedger, WithBook):
         # Where the book counts for validity a cap speaks of its totals, which are no less than the study's.
         return self._ledger.charge(replace(order, cap=None) if counts else order, enter)
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
-        stored = self._ledger.remember(number, answer, radius)
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
+        stored = self._ledger.remember(number, answer, radius, level)
         self._confirm(number, stored)
         return stored
 
@@ -118,7 +125,7 @@ class BookedLedger(ForwardingLedger, WithBook):
 
     def left_in_book(self, receipt: Receipt | None) -> int:
         behind = self._behind(receipt) if receipt is not None else None
-        return self.book.header.limit - behind.spent if behind is not None else self.book.left()
+        return self.book.header.budget - behind.spent if behind is not None else self.book.left()
 
     @property
     def share(self) -> BookShare:
@@ -133,8 +140,7 @@ class BookedLedger(ForwardingLedger, WithBook):
         spent: the book knows that already.
         """
         found = self.book.behind(self._ledger.header, self._entrant, receipt)
-        texts = receipt.order.query, receipt.order.detail
-        if found is None and not (receipts_carried(*texts) or receipts_restored(*texts)):
+        if found is None and receipt.order.kind not in ("carried", "restored"):
             raise LedgerCorrupt(
                 f"receipt {receipt.number} of this study is not in the book {self.book.name}: the book was "
                 "cut, rolled back or exchanged; put the right file back; nothing was answered"
@@ -150,8 +156,8 @@ class BookedLedger(ForwardingLedger, WithBook):
 
     def _check_lost(self, receipt: Receipt) -> None:
         """The book has what a receipt stands for after a copy was put back."""
-        last = receipts_restored(receipt.order.query, receipt.order.detail)
-        if last:
+        last = receipt.order.subject.receipts
+        if receipt.order.kind == "restored":
             lost = list(takewhile(lambda number: self._ledger.receipt(number) is None, range(last, 0, -1)))
             self.book.refuse_lost(self._ledger.header, self._entrant, lost, receipt.order.amount)
 
@@ -160,16 +166,15 @@ class BookedLedger(ForwardingLedger, WithBook):
         behind = self._behind(receipt) if receipt is not None else None
         if receipt is None or behind is None:
             return
-        # Only where all studies read the same rows does what one answer settled for hold for the others.
-        settled = self._ledger.settled(number) if self.book.facts.rows == "same" else None
-        self.book.confirm(behind, receipt, shown, settled)
+        # Only where all studies read the same rows does the final cost of one answer hold for the others.
+        final = self._ledger.final_cost(number) if self.book.facts.rows == "same" else None
+        self.book.confirm(behind, receipt, shown, final)
 
 
 def began_in(ledger: Ledger) -> str:
     """The digest of the header of the ledger that has receipt 1: an older one if the study was amended."""
     first = next(ledger.receipts(), None)
-    carried = ledger_carried(first.order.query, first.order.detail) if first is not None else None
-    return carried or ledger.header.digest
+    return (first.order.subject.began if first is not None else None) or ledger.header.digest
 
 
 def booked(ledger: Ledger) -> BookedLedger | None:

@@ -82,7 +82,7 @@ class BookStatement(Shown):
 
 
 def statement_of(book: Book) -> BookStatement:
-    facts, limit, share = book.facts, book.header.limit, book.share()
+    facts, limit, share = book.facts, book.header.budget, book.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
     for receipt in book.receipts():

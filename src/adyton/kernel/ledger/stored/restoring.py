@@ -3,11 +3,13 @@
 What the checkpoint has seen and the copy has lost becomes one receipt.  Its amount is the difference of the
 totals, and its number comes after all that were lost, so shares of delta and levels that went by those
 numbers are not used again.  What was charged before and has no answer in the copy may have been answered: it
-gets no second answer.  Streams and weights of before are over, because the copy has forgotten some of their
+gets no second answer.  Monitors and weights of before are over, because the copy has forgotten some of their
 answers.
 """
 
 from __future__ import annotations
+
+import json
 
 from adyton.errors import Forbidden, InvalidRequest
 from adyton.kernel.ledger.base import Mark, Totals
@@ -15,7 +17,7 @@ from adyton.kernel.ledger.links import Header, Order
 from adyton.kernel.ledger.marks import is_behind
 from adyton.kernel.ledger.stored.schema import SQLITE_RESTORED
 from adyton.kernel.ledger.stored.tables import HAS_RESTORED, Connection
-from adyton.kernel.ledger.texts import restored_texts
+from adyton.kernel.ledger.subjects import ReceiptSubject
 
 
 def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> Order:
@@ -36,12 +38,15 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
         )
     if not is_behind(mark, kept):
         raise InvalidRequest("the ledger is not behind its checkpoint: there is nothing to accept")
+    lost = ReceiptSubject("restored", receipts=max(kept.receipts, mark.receipts), head=kept.head)
     return Order(
-        *restored_texts(kept.head, max(kept.receipts, mark.receipts)),
+        f"RESTORED; LOST WAS WHAT CAME UP TO THE HEAD {kept.head}",
+        json.dumps({"receipts": lost.receipts}),
         max(1, kept.spent - totals.spent),
         max(0, kept.spent_radius - totals.radius),
         pure=max(0, kept.spent_pure - totals.pure),
         unproved=kept.unproved > totals.unproved,
+        subject=lost,
     )
 
 
