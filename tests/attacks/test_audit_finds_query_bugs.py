@@ -253,8 +253,8 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
     """Mutant: ``remember`` returns the answer that it was given."""
     sound = SqliteLedger.remember
 
-    def given(self: Any, number: int, answer: str, radius: int | None = None) -> str:
-        sound(self, number, answer, radius)
+    def given(self: Any, number: int, answer: str, *final: int) -> str:
+        sound(self, number, answer, *final)
         return answer
 
     monkeypatch.setattr(SqliteLedger, "remember", given)
