@@ -65,7 +65,7 @@ S = Fraction(3)
 
 
 def due_of(measurement: Any, protection: Protection) -> Any:
-    return price(measurement, protection, Label("q", "d")).due
+    return price(measurement, protection, Label(("q",), "d")).due
 
 
 def parts_of(known: Study, *texts: str) -> list[NoisyReading]:

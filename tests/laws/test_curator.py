@@ -184,7 +184,7 @@ def test_law_refusal_costs_nothing(accounting: str) -> None:
     largest = Fraction(caught.value.facts["largest"])
     assert largest == Fraction(caught.value.facts["limit"]) - Fraction(caught.value.facts["spent"])
     asker.ask("SELECT COUNT(*) FROM people", share=1)  # one refusal never ends a session
-    assert ledger.spent() <= ledger.header.limit
+    assert ledger.spent() <= ledger.header.budget
 
 
 BAD_PRICES: list[dict[str, Any]] = [
@@ -250,9 +250,9 @@ def test_law_no_sequence_of_prices_overspends_or_gives_back(shares: list[Fractio
             asker.ask(f"SELECT COUNT(*) FROM people WHERE age > {i}", share=share)
         except adyton.InvalidRequest:
             assert (
-                ledger.header.limit - ledger.spent()
+                ledger.header.budget - ledger.spent()
             ) * share < 1000  # units of 1e-18: too little for any noise
-        assert last <= ledger.spent() <= ledger.header.limit
+        assert last <= ledger.spent() <= ledger.header.budget
         last = ledger.spent()
     assert asker.budget().spent.share <= 1
 
