@@ -366,7 +366,7 @@ def test_A21_one_request_id_is_charged_once_and_names_one_query() -> None:
 
 def test_A21_many_threads_with_one_request_id_get_one_answer(tmp_path: Path) -> None:
     known = study()
-    limit = known.filter.allowed(known.limit)
+    limit = known.rule.allowed(known.limit)
     ledger = SqliteLedger.create(tmp_path / "l.ledger", Header.fresh(known.fingerprint, "gdp", limit))
     asker = Curator(known, DuckDBEngine(known.table, known.unit, people()), ledger)
     values: list[float] = []
@@ -453,7 +453,7 @@ def test_A20_two_processes_never_overspend_one_study(tmp_path: Path) -> None:
     with adyton.open(file) as asker:
         found = asker.verify()
         assert found.receipts <= accepted <= 60
-        assert found.spent == found.receipts * 10**14 <= known.filter.allowed(known.limit)
+        assert found.spent == found.receipts * 10**14 <= known.rule.allowed(known.limit)
 
 
 # Answers ------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def sqlite(known: Study, path: Path) -> SqliteLedger:
-    header = Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
+    header = Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.limit))
     return SqliteLedger.open_or_create(path, header)
 
 

@@ -53,7 +53,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
 
 
 def header(known: Study) -> Header:
-    return Header.fresh(known.fingerprint, known.accounting, known.filter.allowed(known.limit))
+    return Header.fresh(known.fingerprint, known.accounting, known.rule.allowed(known.limit))
 
 
 class Watched:

@@ -73,7 +73,7 @@ def test_theorem_VARIANCE_INTERVAL_squares_beside_a_mean_cost_a_twentieth(
             for part, place in ((with_them, own), (without, pair))
         )
         assert 1 <= louder / before <= Fraction(1027, 1000)
-    assert with_them.only.amount(known.filter) <= without.only.amount(known.filter) * (1 + 1e-6)
+    assert with_them.only.amount(known.rule) <= without.only.amount(known.rule) * (1 + 1e-6)
 
 
 def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little_more(
@@ -84,7 +84,7 @@ def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little_more(
     monkeypatch.setattr(mean_with_squares, "SQUARES", Fraction(0))
     without = part_of(known, "SELECT AVG(x) FROM t", **price)
     assert with_them.bound(ROWS).half_width == pytest.approx(without.bound(ROWS).half_width, rel=1e-9)
-    dearer = with_them.only.amount(known.filter) / without.only.amount(known.filter)
+    dearer = with_them.only.amount(known.rule) / without.only.amount(known.rule)
     assert 1 < dearer <= 1.055
 
 
@@ -200,7 +200,7 @@ def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pai
     if adjacency == "replace-one":
         together = ((points[:, None, :] - points[None, ::5, :]) ** 2).sum(axis=-1).max()
         worst = max(alone, together, 2 * alone if "GROUP" in sql else 0.0)
-    charged = float(part.only.amount(known.filter)) / 10**18
+    charged = float(part.only.amount(known.rule)) / 10**18
     assert worst * (1 - 1e-9) <= charged <= worst * 1.001
 
 

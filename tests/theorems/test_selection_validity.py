@@ -146,8 +146,8 @@ def test_theorem_SELECTION_VALIDITY_a_value_is_paid_for_beside_the_choice(accoun
     assert valued.amount <= known.allowed
     assert valued.machine.epsilon < alone.machine.epsilon
     assert valued.values is not None
-    one = known.filter.amount(valued.values.cost(valued.candidates.one_value))
-    choice = known.filter.amount(valued.machine.cost())
+    one = known.rule.amount(valued.values.cost(valued.candidates.one_value))
+    choice = known.rule.amount(valued.machine.cost())
     assert math.isclose(choice + 2 * one, valued.amount, rel_tol=1e-9)
     box = valued.candidates.one_value.boxes[0]
     assert box == (-2, 2)
