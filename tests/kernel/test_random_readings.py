@@ -1,0 +1,328 @@
+"""Random readings, made of the kernel's own terms: no row, and no unit, moves them farther than is charged.
+
+``test_neighbors`` asks SQL, and planning makes the readings.  Here nothing but the kernel takes part: random numbers
+and conditions are put together to readings, whose sensitivity the kernel works out and charges.  All that a row of
+the small table below can be is tried; the integers come from a plain loop over rows.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from test_neighbors import BOTH, RULES, Moved, apart, integers, lost
+
+from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.noisy_reading import NoisyReading
+from adyton.kernel.accounting.rules import accounting_named
+from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.noisy import NoisyQueries, NoisyQuery
+from adyton.kernel.price import Label, price
+from adyton.kernel.privacy import PrivacyUnit
+from adyton.kernel.protection import Protection
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.kernel.searching import rounds_of
+from adyton.kernel.sensitivities import sensitivity_of
+from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
+from adyton.kernel.sensitivity.bins import bins_of
+from adyton.kernel.sensitivity.reading import centred_and_counted, moment_values, squared_values
+from adyton.kernel.terms import expressions as e
+from adyton.kernel.terms import leaves as f
+from adyton.kernel.terms import measures as m
+from adyton.kernel.terms.buckets import Bucket
+from adyton.kernel.terms.disjoint import Exclusions, facts_of
+from adyton.kernel.terms.expressions import NumberExpression
+from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number
+from how_often import often
+
+F = Fraction
+AGE, RATE = IntegerColumn("age", -2, 1), RealColumn("rate", F(0), F(1), F(1, 2))
+REGION, SMOKER = CategoryColumn("region", ("a", "b"), missing=True), BooleanColumn("smoker")
+BORN = DateColumn("born", datetime.date(1969, 12, 31), datetime.date(1970, 1, 1))
+COLUMNS = (AGE, RATE, REGION, SMOKER, BORN)
+EVERY: list[Row] = [
+    {"age": age, "rate": rate, "region": region, "smoker": smoker, "born": born, OUTSIDE: ()}
+    for age, rate, region, smoker, born in itertools.product(
+        (-2, -1, 0, 1, None), (0, 1, 2, None), (0, 1, None), (False, True), (-1, 0)
+    )
+]
+
+
+# Terms -----------------------------------------------------------------------------------------------------
+
+
+def random_number(rng: random.Random, depth: int = 2) -> NumberExpression:
+    """One that can be built; others are refused, and thrown again."""
+    while True:
+        try:
+            return _random_number(rng, depth)
+        except InvalidRequest:
+            pass
+
+
+def _random_number(rng: random.Random, depth: int) -> NumberExpression:
+    if depth == 0 or rng.random() < 0.2:
+        leaf = rng.choice((AGE, RATE, 1, "list", "day", "year"))
+        if leaf == "list":
+            return f.Lookup(REGION, rng.choice(((2, 5), (None, -3))), F(1, 2))
+        if leaf == "day":
+            return f.DayCount(f.DayOf(BORN))
+        if leaf == "year":
+            return f.DatePart(rng.choice(("year", "month", "weekday")), f.DayOf(BORN))
+        return f.ValueOf(leaf) if leaf != 1 else f.Constant(F(rng.randint(-3, 3), rng.choice((1, 2, 3))))
+    inner, other = random_number(rng, depth - 1), random_number(rng, depth - 1)
+    low, bins = F(rng.randint(-3, 2)), F(rng.randint(1, 3), rng.choice((1, 2)))
+    match rng.randrange(9):
+        case 0:
+            return e.Plus(inner, other)
+        case 1:
+            return e.Times(inner, other)
+        case 2:
+            return e.Negative(inner)
+        case 3:
+            return e.Square(inner)
+        case 4:
+            return e.Clip(inner, low, low + rng.randint(1, 3))
+        case 5:
+            return e.Floor(inner, bins)
+        case 6:
+            return e.Case(((random_condition(rng, 0), inner),), rng.choice((other, None)))
+        case 7:
+            return e.Quotient(inner, other, low, low + 2, rng.choice((0, 1)))
+        case _:
+            return e.Indicator(random_condition(rng, 0))
+
+
+def random_condition(rng: random.Random, depth: int = 1) -> e.Condition:
+    if depth and rng.random() < 0.5:
+        some = (random_condition(rng, depth - 1), random_condition(rng, depth - 1))
+        return rng.choice((e.And(some), e.Or(some), e.Not(some[0])))
+    compared = e.Compare(
+        random_number(rng, depth), rng.choice(list(e.MIRRORED)), f.Constant(F(rng.randint(-3, 3), 2))
+    )
+    others = f.OneOf(REGION, (rng.choice("ab"),)), f.IsTrue(SMOKER), f.IsMissing(rng.choice((AGE, REGION)))
+    chosen = rng.choice((compared, compared, compared, *others))
+    return rng.choice((chosen, e.Not(chosen)))
+
+
+def plain(node: NumberExpression, row: Row) -> Fraction | None:
+    """What it means, with no lattice anywhere."""
+    parts = {
+        name: plain(own, row)
+        for name in ("left", "right", "inner", "over", "under")
+        if isinstance(own := getattr(node, name, None), NumberExpression)
+    }
+    if None in parts.values():
+        return None
+    match node:
+        case f.ValueOf(column):
+            steps = row[column.name]
+            return None if steps is None else steps * getattr(column, "step", F(1))
+        case f.Constant(value):
+            return value
+        case f.Lookup(column, numbers, step):
+            steps = None if row[column.name] is None else numbers[row[column.name]]
+            return None if steps is None else steps * step
+        case f.DayCount():
+            return F(row["born"])
+        case f.DatePart(part):
+            day = datetime.date(1970, 1, 1) + datetime.timedelta(row["born"])
+            return F({"year": day.year, "month": day.month, "weekday": day.isoweekday()}[part])
+        case e.Plus():
+            return parts["left"] + parts["right"]
+        case e.Times():
+            return parts["left"] * parts["right"]
+        case e.Negative():
+            return -parts["inner"]
+        case e.Square():
+            return parts["inner"] ** 2
+        case e.Clip(_, low, high):
+            return min(max(parts["inner"], low), high)
+        case e.Floor(_, step):
+            return F(parts["inner"] // step)
+        case e.Case(branches, otherwise):
+            met = [then for when, then in branches if condition(when, row) is True]
+            chosen = next(iter(met), otherwise)
+            return None if chosen is None else plain(chosen, row)
+        case e.Quotient(_, _, low, high, decimals):
+            if parts["under"] == 0:
+                return None
+            ratio = parts["over"] / parts["under"] * 10**decimals
+            rounded = (2 * abs(ratio) + 1) // 2 * (1 if ratio > 0 else -1)
+            return min(max(rounded / F(10**decimals), low), high)
+        case e.Indicator(inner):
+            return F(condition(inner, row) is True)
+    raise AssertionError(node)
+
+
+@pytest.mark.parametrize("seed", range(often(6, 100)))
+def test_a_number_is_a_whole_number_of_steps_between_its_bounds(seed: int) -> None:
+    """Mutants: any lattice of ``expressions`` and ``leaves`` with another step, or a bound too far inside."""
+    rng = random.Random(seed)
+    for _ in range(50):
+        node = random_number(rng)
+        lattice = node.lattice
+        for row in rng.sample(EVERY, 40):
+            exact, steps = plain(node, row), number(node, row)
+            assert (exact is None) == (steps is None), (node, row)
+            if exact is not None:
+                assert lattice.low <= steps <= lattice.high, (node, row)
+                assert steps * lattice.step == exact, (node, row)
+
+
+A, B, C, D = f.ValueOf(AGE), f.ValueOf(RATE), f.Lookup(REGION, (2, -3)), f.DayCount(f.DayOf(BORN))
+FIVE, SMALL = f.Constant(F(5)), f.Constant(F(-1, 3))
+TIGHT: list[NumberExpression] = [
+    *(e.Plus(*pair) for pair in ((A, B), (B, SMALL), (D, C))),
+    *(e.Times(*pair) for pair in ((A, B), (A, C), (e.Negative(B), A), (FIVE, D), (B, D))),
+    *(e.Negative(one) for one in (A, B, C, D)),
+    *(e.Square(one) for one in (A, B, D, e.Plus(A, FIVE), e.Plus(A, e.Negative(FIVE)))),
+    *(e.Clip(A, *ends) for ends in ((F(-1), F(0)), (F(-9), F(0)), (F(-1), F(9)), (F(-9), F(9)))),
+    *(e.Floor(one, step) for one in (A, B) for step in (F(1), F(2), F(3, 2), F(1, 4))),
+    e.Case(((f.IsTrue(SMOKER), A), (f.OneOf(REGION, ("a",)), FIVE)), B),
+    e.Case(((f.IsTrue(SMOKER), B),)),
+    e.Quotient(A, FIVE, F(-2, 5), F(1, 5), 1),
+    e.Indicator(f.IsTrue(SMOKER)),
+    e.Curved("exp", A, 1),
+    e.Curved("sqrt", B, 2),
+    *(f.DatePart(part, f.DayOf(BORN)) for part in ("year",)),
+]
+
+
+@pytest.mark.parametrize("place", range(len(TIGHT)))
+def test_the_bounds_of_a_number_are_reached(place: int) -> None:
+    """Otherwise every answer would cost more than it must.  Mutants: a bound of a lattice that is too far out."""
+    node = TIGHT[place]
+    steps = {number(node, row) for row in EVERY} - {None}
+    assert (min(steps), max(steps)) == (node.lattice.low, node.lattice.high)
+
+
+@pytest.mark.parametrize("seed", range(often(6, 100)))
+def test_no_row_meets_two_conditions_that_exclude_each_other(seed: int) -> None:
+    """Mutants: ``facts_of``, ``_range``, ``_both`` or ``free`` with another end, sign, or side of a constant."""
+    rng, found = random.Random(seed), 0
+    for _ in range(often(200, 1000)):
+        taken, some = Exclusions(), []
+        for _ in range(4):
+            new = random_condition(rng)
+            if rng.random() < 0.5:
+                new = e.Compare(A, rng.choice(list(e.MIRRORED)), f.Constant(F(rng.randint(-5, 3), 2)))
+            if rng.random() < 0.3:
+                new = e.And((new, random_condition(rng, 0)))
+            if taken.takes(facts_of(new)):
+                some.append(new)
+        found += len(some) > 1
+        for row in EVERY:
+            assert sum(condition(one, row) is True for one in some) <= 1, (some, row)
+    assert found > 25
+
+
+# Readings --------------------------------------------------------------------------------------------------
+
+
+def protection(rule: str, adjacency: str, rows: int | None) -> Protection:
+    person = None if rows is None else "pid"
+    unit = PrivacyUnit(adjacency, person, rows or 1)  # type: ignore[arg-type]
+    return Protection(Table("people", COLUMNS, person=person), unit, accounting_named(rule))
+
+
+def with_sensitivity(reading: Reading, known: Protection) -> Reading:
+    return replace(reading, sensitivity=sensitivity_of(reading, known.unit))
+
+
+def random_reading(rng: random.Random, known: Protection) -> Reading:
+    by = tuple(rng.sample([SMOKER, REGION, Bucket("sign", e.Floor(A, F(2)))], rng.choice((0, 0, 1, 2))))
+    where = rng.choice((f.EVERY_ROW, random_condition(rng)))
+    value, other = random_number(rng), random_number(rng)
+    varies = value.lattice.low < value.lattice.high and other.lattice.low < other.lattice.high
+    kinds = ["count", "sum"] + varies * ["mean", "variance", "moments", "search", "extreme"]
+    kind = rng.choice(kinds + (known.unit.person is not None) * ["persons", "sum of persons"])
+    first = Reading(
+        "n", m.Count(), where, (Coordinate(),), by, Sensitivity(((0, 0),), 1, "add-remove"), groups=len(by)
+    )
+    first = replace(first, table=known.table)
+    low = rng.randint(-4, 3)
+    persons = Persons(low, low + rng.randint(0, 3), rng.choice((1, 2)))
+    changes: dict[str, Any] = {
+        "count": dict,
+        "sum": lambda: {"coordinates": (Coordinate(value, rng.randint(1, 3), rng.randint(-2, 2)),)},
+        "mean": lambda: {"measure": m.Mean(value), "coordinates": centred_and_counted(value)},
+        "variance": lambda: {"measure": m.Variance(value), "coordinates": squared_values(value)},
+        "moments": lambda: {
+            "measure": m.Moments(value, other, "slope"),
+            "coordinates": moment_values(other, value),
+        },
+        "search": lambda: searched(m.Quantile(value, F(rng.randint(1, 4), 5)), by),
+        "extreme": lambda: searched(m.Extreme(value, rng.choice(("least", "greatest"))), by),
+        "persons": lambda: {"persons": Persons(1, 1, persons.groups)},
+        "sum of persons": lambda: {"persons": persons, "coordinates": (Coordinate(value),)},
+    }
+    return with_sensitivity(replace(first, **changes[kind]()), known)
+
+
+def searched(measure: Any, by: tuple[Any, ...]) -> dict[str, Any]:
+    """All bins at once: the lattices here are short."""
+    lattice = measure.value.lattice
+    bins = bins_of(lattice.low, lattice.high, 4)
+    assert bins.width == 1
+    bucket = (
+        Bucket("bin", measure.value)
+        if lattice.step == 1
+        else Bucket("bin", e.Floor(measure.value, lattice.step))
+    )
+    return {"measure": measure, "by": (*by, bucket)}
+
+
+def with_random_noise(rng: random.Random, reading: Reading, rule: str) -> NoisyReading:
+    scales = tuple(F(rng.randint(1, 40), rng.randint(1, 4)) for _ in reading.sensitivity.boxes)
+    kind = GeometricNoise if rule == "pure" else GaussianNoise
+    search = isinstance(reading.measure, m.Quantile | m.Extreme)
+    times = rounds_of(reading) if search else rng.choice((1, 1, 2))
+    return NoisyReading(reading, kind(scales), times)
+
+
+def moves(readings: list[Reading], known: Protection, rng: random.Random) -> list[Moved]:
+    """Of every row, or of some persons; exchanged for nothing, or for each other."""
+    rows = known.unit.rows
+    units = [[row] for row in EVERY] if rows == 1 else list(some_persons(rng, rows))
+    reach = apart([integers(readings, [("unit", row) for row in unit]) for unit in units])
+    if known.unit.adjacency == "add-remove":
+        return reach
+    return apart([[a - b for a, b in zip(one, two, strict=True)] for one in reach for two in reach])
+
+
+def some_persons(rng: random.Random, rows: int) -> Iterator[list[Row]]:
+    """Copies of one row; and rows that differ."""
+    yield from ([row] * rows for row in rng.sample(EVERY, 40))
+    yield from ([rng.choice(EVERY) for _ in range(rng.randint(1, rows))] for _ in range(40))
+
+
+CASES = list(itertools.product(RULES, BOTH, (None, 1, 3)))
+
+
+@pytest.mark.parametrize(("rule", "adjacency", "rows"), CASES)
+def test_no_unit_moves_random_readings_farther_than_is_charged(
+    rule: str, adjacency: str, rows: int | None
+) -> None:
+    """And some unit moves some of them as far.
+
+    Mutants: those that ``test_neighbors`` names, any bound of any term, and any of them too far out.
+    """
+    rng, known = random.Random(f"{rule} {adjacency} {rows}"), protection(rule, adjacency, rows)
+    tight = 0
+    for _ in range(often(8, 100)):
+        readings = [random_reading(rng, known) for _ in range(rng.choice((1, 1, 2)))]
+        parts = [with_random_noise(rng, reading, rule) for reading in readings]
+        amount = price(NoisyQueries((NoisyQuery(tuple(parts)),)), known, Label("q", "d")).due.amount
+        losses = [sum(map(lost, parts, moved)) for moved in moves(readings, known, rng)]
+        worst = UNITS_PER_ONE * max(losses) / (2 if rule == "zcdp" else 1)
+        assert worst <= amount, parts
+        tight += worst > amount - 3
+    assert tight
