@@ -264,7 +264,8 @@ def random_reading(rng: random.Random, known: Protection) -> Reading:
         "persons": lambda: {"persons": Persons(1, 1, persons.groups)},
         "sum of persons": lambda: {"persons": persons, "coordinates": (Coordinate(value),)},
     }
-    return with_sensitivity(replace(first, **changes[kind]()), known)
+    found = with_sensitivity(replace(first, **changes[kind]()), known)
+    return found if any(map(any, found.sensitivity.boxes)) else random_reading(rng, known)
 
 
 def searched(measure: Any, by: tuple[Any, ...]) -> dict[str, Any]:
