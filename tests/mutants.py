@@ -305,6 +305,10 @@ def reached_by(items: list[Any], modules: list[Path]) -> dict[str, Reached]:
     return known
 
 
+def file_of(name: str) -> str:
+    return name.split("::")[0]
+
+
 # Judging ---------------------------------------------------------------------------------------------------
 
 
@@ -337,7 +341,7 @@ class Judge:
         self.caches = [one for one in of_ours if str(one.__module__).startswith("adyton")]
         gc.freeze()
         self.reached = self._reached(session.items)
-        failing = Counter(name.split("::")[0] for name in self.items.keys() - self.reached.keys())
+        failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
             print(f"{file}: {number} fail as it is, and judge nothing")
         for mutant in track(self.mutants, description="mutants"):
@@ -357,21 +361,29 @@ class Judge:
             self.written = time.monotonic()
 
     def _reached(self, items: list[Any]) -> dict[str, Reached]:
-        """Found once for this source and these tests."""
-        now = fingerprint(SOURCE, *(ROOT / test for test in TESTS))
-        if not REACHED.exists() or REACHED.read_text().split("\n", 1)[0] != now:
+        """Found once for this source and each file of tests."""
+        source = fingerprint(SOURCE)
+        now = {
+            file: f"{source} {fingerprint(ROOT / file)}" for file in {file_of(one.nodeid) for one in items}
+        }
+        stored = json.loads(REACHED.read_text()) if REACHED.exists() else {}
+        known = {file: stored[file] for file in now if stored.get(file, {}).get("now") == now[file]}
+        left = [one for one in items if file_of(one.nodeid) not in known]
+        if left:
             modules = sorted({path for pattern in MODULES for path in SOURCE.glob(pattern)})
-            known = in_fork(lambda: reached_by(items, modules), 3600)
-            REACHED.write_text(f"{now}\n{json.dumps(known)}")
-        stored = json.loads(REACHED.read_text().split("\n", 1)[1])
-        return {name: Reached(seconds, lines) for name, (seconds, lines) in stored.items()}
+            found = in_fork(lambda: reached_by(left, modules), 3600)
+            known |= {file: {"now": now[file], "tests": {}} for file in now.keys() - known.keys()}
+            for name, reached in found.items():
+                known[file_of(name)]["tests"][name] = reached
+            REACHED.write_text(json.dumps(known))
+        return {name: Reached(*own) for file in known.values() for name, own in file["tests"].items()}
 
     @cached_property
     def _tests(self) -> str:
         return fingerprint(*(ROOT / test for test in TESTS))
 
     def _of(self, killer: str | None) -> str:
-        return self._tests if killer is None else fingerprint(ROOT / killer.split("::")[0])
+        return self._tests if killer is None else fingerprint(ROOT / file_of(killer))
 
     def _still_true(self, known: dict[str, Any]) -> bool:
         killer = known["killer"]
@@ -388,7 +400,12 @@ class Judge:
             if lines.intersection(test.lines.get(mutant.module, ()))
             or (mutant.function is None and mutant.module in test.lines)
         ]
-        names.sort(key=lambda name: (-kills[name], TESTS[0] not in name, self.reached[name].seconds))
+        beside = sum(
+            (own for (_, module), own in self.kills.items() if module == mutant.module), Counter[str]()
+        )
+        names.sort(
+            key=lambda name: (-kills[name], -beside[name], TESTS[0] not in name, self.reached[name].seconds)
+        )
         left, chosen = self.seconds, []
         for name in names:
             left -= self.reached[name].seconds
@@ -398,7 +415,7 @@ class Judge:
 
     def _judged(self, mutant: Mutant) -> dict[str, Any]:
         chosen, start = self._chosen(mutant), time.perf_counter()
-        longest = 10 + 3 * sum(self.reached[name].seconds for name in chosen)
+        longest = 2 + 3 * sum(self.reached[name].seconds for name in chosen)
         if not chosen:
             outcome, killer = "survived", None
         elif mutant.function is None:

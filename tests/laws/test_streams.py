@@ -120,7 +120,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
 
 
 def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
-    rule = study(accounting).filter
+    rule = study(accounting).rule
     for units in (1, 10**6, 10**14, 56 * 10**15, 10**18, 10**20):
         epsilon = largest_epsilon(rule, units)
         assert rule.amount(PureCost(epsilon)) <= units
