@@ -288,7 +288,7 @@ def test_theorem_SPLIT_STUDY_a_part_that_queries_share_is_overfitted(
     """That the test above could fail."""
     inside = parting.in_part
     monkeypatch.setattr("adyton.engines.scans.scan.in_part", lambda named, *rest: inside({1}, *rest))
-    assert not overfitted(7, UNITS[0])[-1]
+    assert not overfitted(8, UNITS[0])[-1]
 
 
 def test_what_a_split_study_refuses() -> None:
