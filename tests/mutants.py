@@ -415,7 +415,7 @@ class Judge:
 
     def _judged(self, mutant: Mutant) -> dict[str, Any]:
         chosen, start = self._chosen(mutant), time.perf_counter()
-        longest = 2 + 3 * sum(self.reached[name].seconds for name in chosen)
+        longest = 1 + 2 * sum(self.reached[name].seconds for name in chosen)
         if not chosen:
             outcome, killer = "survived", None
         elif mutant.function is None:

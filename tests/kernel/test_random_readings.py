@@ -31,7 +31,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, Inte
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivities import sensitivity_of
 from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
-from adyton.kernel.sensitivity.bins import bins_of
+from adyton.kernel.sensitivity.bins import bins_of, upto
 from adyton.kernel.sensitivity.reading import centred_and_counted, moment_values, squared_values
 from adyton.kernel.terms import expressions as e
 from adyton.kernel.terms import leaves as f
@@ -242,7 +242,7 @@ def random_reading(rng: random.Random, known: Protection) -> Reading:
     where = rng.choice((f.EVERY_ROW, random_condition(rng)))
     value, other = random_number(rng), random_number(rng)
     varies = value.lattice.low < value.lattice.high and other.lattice.low < other.lattice.high
-    kinds = ["count", "sum"] + varies * ["mean", "variance", "moments", "search", "extreme"]
+    kinds = ["count", "sum"] + varies * ["mean", "squares", "variance", "moments", "search", "extreme", "cdf"]
     kind = rng.choice(kinds + (known.unit.person is not None) * ["persons", "sum of persons"])
     first = Reading(
         "n", m.Count(), where, (Coordinate(),), by, Sensitivity(((0, 0),), 1, "add-remove"), groups=len(by)
@@ -255,6 +255,8 @@ def random_reading(rng: random.Random, known: Protection) -> Reading:
         "sum": lambda: {"coordinates": (Coordinate(value, rng.randint(1, 3), rng.randint(-2, 2)),)},
         "mean": lambda: {"measure": m.Mean(value), "coordinates": centred_and_counted(value)},
         "variance": lambda: {"measure": m.Variance(value), "coordinates": squared_values(value)},
+        "squares": lambda: {"measure": m.Mean(value), "coordinates": squared_values(value)},
+        "cdf": lambda: {"by": (*by, upto(value, (F(-1), F(1, 2))))},
         "moments": lambda: {
             "measure": m.Moments(value, other, "slope"),
             "coordinates": moment_values(other, value),
@@ -326,4 +328,4 @@ def test_no_unit_moves_random_readings_farther_than_is_charged(
         worst = UNITS_PER_ONE * max(losses) / (2 if rule == "zcdp" else 1)
         assert worst <= amount, parts
         tight += worst > amount - 3
-    assert tight
+    assert tight or rows == 3  # of whose persons only some are tried
