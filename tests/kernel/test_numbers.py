@@ -227,6 +227,7 @@ PLACES: list[tuple[Curve, Fraction, int, int]] = [
     ("sqrt", F(1, 4), 0, 60),
     ("sqrt", F(3), 0, 30),
     ("ln", F(1, 3), 1, 40),
+    ("ln", F(1, 2), 1, 4),
     ("log10", F(7, 2), 1, 300),
     ("exp", F(1, 4), -20, 40),
     ("exp", F(1), 40, 45),
