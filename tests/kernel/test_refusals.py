@@ -150,6 +150,13 @@ EXPRESSIONS: list[Border] = [
         [(0, 0), (1, 0), (-9, 0), (100, 200), (0, 1.5)],
     ),
     (lambda v: e.Floor(A, v), [F(1, 3), F(500)], [F(0), F(-1)]),
+    (
+        lambda v: (e.Floor(A, v), e.Floor(wide(-100, 0), v)),
+        [F(FAR // 100 - 1, FAR // 100)],
+        [F(FAR // 100, FAR // 100 + 1)],
+    ),
+    (lambda v: e.Floor(wide(-100, 0), v), [F(1, FAR // 100)], [F(FAR // 100, FAR // 100 + 1)]),
+    (lambda v: e.Curved("exp", wide(v, 0), 1), [-9999], [-10_000]),
     (lambda v: e.Floor(A, v), [F(1, FAR // 100), F(FAR)], [F(1, FAR // 100 + 1), F(FAR + 1)]),
     (
         lambda v: e.Curved(v[0], wide(*v[1:3]), v[3]),
