@@ -56,7 +56,7 @@ above_threshold adaptive_marginals bounded_range cells_that_can_match conversion
 disjoint_filters exponential gaussian_is_gdp gdp_filter gdp_to_approx groups joined_rows key_selection local_reports
 matrix matrix_sensitivity mechanisms moments multiplicative_weights mwem noisy_search numeric_sparse one_answer peeling
 permute_and_flip persons_and_rounding priced_noise private_mw pure_filter pure_implies_gdp pure_implies_zcdp
-randomized_response residuals rounding_study sensitivity sparse sparse_validate stream_of_sums top_k zcdp_filter
+randomized_response residuals rounding_study sensitivity sparse sparse_validate stream_of_sums top_k two_level zcdp_filter
 zcdp_to_approx
 """
 TESTS = ["tests/kernel", *(f"tests/theorems/test_{name}.py" for name in JUDGES.split())]

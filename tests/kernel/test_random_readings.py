@@ -32,6 +32,7 @@ from adyton.kernel.schema import (
     CategoryColumn,
     DateColumn,
     IntegerColumn,
+    Join,
     RealColumn,
     Table,
     TextColumn,
@@ -47,7 +48,8 @@ from adyton.kernel.terms import measures as m
 from adyton.kernel.terms.buckets import Bucket, group_size, group_values, has_null
 from adyton.kernel.terms.disjoint import Exclusions, facts_of
 from adyton.kernel.terms.expressions import NumberExpression
-from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number
+from adyton.kernel.terms.persons import PersonNumber, table_of_persons
+from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
 from how_often import often
 
 F = Fraction
@@ -318,6 +320,105 @@ def test_a_group_has_a_value_for_each_of_its_places() -> None:
         assert has_null(group) == (values[-1] is None)
     with pytest.raises(InvalidRequest):
         group_values(TextColumn("town"))
+
+
+NUMBERS: list[tuple[Any, ...]] = [
+    ("rows",),
+    ("distinct", REGION),
+    *((kind, value) for kind in ("sum", "least", "greatest") for value in (f.ValueOf(AGE), f.ValueOf(RATE))),
+    *(("sum", e.Plus(f.ValueOf(AGE), f.Constant(F(n)))) for n in (2, 3, -2)),
+    *((kind, f.DayOf(BORN)) for kind in ("least", "greatest")),
+]
+
+
+@pytest.mark.parametrize("where", [f.EVERY_ROW, f.IsTrue(SMOKER)], ids=["every row", "some"])
+@pytest.mark.parametrize("place", range(len(NUMBERS)))
+def test_a_number_of_a_person_lies_within_its_column_and_reaches_its_bounds(
+    place: int, where: e.Condition
+) -> None:
+    """Of one row, and of two.  Mutants: ``column`` with another bound, step, or number of rows."""
+    number_of, rng = (
+        PersonNumber(*NUMBERS[place][:1], *(NUMBERS[place][1:] or (None,)), where),
+        random.Random(place),
+    )
+    for most in (2, 3):
+        column = number_of.column("n", most)
+        ends = rng.sample(EVERY, 60) + [
+            row for row in EVERY if row["age"] in (-2, 1) and row["rate"] in (0, 2)
+        ]
+        persons = [[row] * n for row in ends for n in range(1, most + 1)]
+        persons += [[rng.choice(EVERY) for _ in range(rng.randint(1, most))] for _ in range(200)]
+        found = {number_of_person(number_of, rows) for rows in persons} - {None}
+        assert (min(found), max(found)) == (column.lattice.low, column.lattice.high)
+        assert column.lattice.step == (F(1) if place in (0, 1) else number_of.value.lattice.step)
+    missing = PersonNumber("sum", f.Lookup(REGION, (1, 2)), where).column("n", 2)
+    assert (missing.missing, number_of.column("n", 2).missing) == (True, False)
+
+
+def test_numbers_of_persons_that_no_column_can_hold_are_refused() -> None:
+    """Mutants: ``_numbers``, ``columns_of_persons`` and ``TableOfPersons`` without a check."""
+    wide, rows = f.ValueOf(IntegerColumn("wide", -(2**52), 2**52)), PersonNumber("rows")
+    assert PersonNumber("sum", wide).column("n", 2).high == 2**53
+    never = e.Times(f.ValueOf(AGE), f.Constant(F(0)))
+    for number_of, most in ((PersonNumber("sum", wide), 3), (PersonNumber("least", never), 1)):
+        with pytest.raises(InvalidRequest):
+            number_of.column("n", most)
+    assert [rows.column("n", most).low for most in (1, 2)] == [0, 1]
+    people = Table("people", COLUMNS, person="pid", most_rows=2)
+    table = table_of_persons(
+        people, f.IsTrue(SMOKER), (("n", rows), ("age", PersonNumber("sum", f.ValueOf(AGE))))
+    )
+    assert (table.most_rows, table.has_everybody, table.behind) == (1, False, people)
+    assert table.never_missing == [table.column("n")]
+    assert table_of_persons(people, f.EVERY_ROW, (("n", rows),)).has_everybody
+    for other in (
+        replace(people, person=None),
+        replace(people, most_rows=None),
+        replace(people, join=Join((people,))),
+    ):
+        with pytest.raises(InvalidRequest):
+            table_of_persons(other, f.EVERY_ROW, (("n", rows),))
+    elsewhere = f.ValueOf(IntegerColumn("age", 0, 1))
+    for changes in ({"columns": table.columns[:1]}, {"given": e.Compare(elsewhere, "<", f.Constant(F(1)))}):
+        with pytest.raises(InvalidRequest):
+            replace(table, **changes)
+
+
+LISTED = CategoryColumn("code", tuple(range(40)))
+WEIGHTS: list[tuple[Any, int, int]] = [  # to write it, and to ask whether it has a value
+    (f.ValueOf(AGE), 1, 1),
+    (f.Constant(F(2)), 1, 0),
+    (e.Plus(f.ValueOf(AGE), f.ValueOf(RATE)), 2, 2),
+    (e.Times(f.ValueOf(AGE), f.Constant(F(2))), 2, 1),
+    (e.Negative(f.ValueOf(AGE)), 1, 1),
+    (e.Floor(f.ValueOf(AGE), F(1, 2)), 1, 1),
+    (e.Square(e.Plus(f.ValueOf(AGE), f.ValueOf(RATE))), 4, 2),
+    (e.Clip(e.Plus(f.ValueOf(AGE), f.ValueOf(RATE)), F(-1), F(1)), 4, 2),
+    (f.DatePart("year", f.DayFrom(f.ValueOf(AGE))), 1, 1),
+    (f.DayCount(f.DayOf(BORN)), 1, 1),
+    (f.Lookup(REGION, (1, 2)), 1, 1),
+    (f.Lookup(LISTED, tuple(range(40))), 3, 3),
+    (e.Indicator(e.And((f.IsTrue(SMOKER), f.OneOf(LISTED, tuple(range(33)))))), 4, 0),
+    (e.Indicator(e.Compare(f.ValueOf(AGE), "<", f.ValueOf(RATE))), 2, 0),
+    (e.Indicator(e.Or((f.IsMissing(AGE), f.EVERY_ROW, e.Not(f.IsOutside(AGE))))), 3, 0),
+    (e.Curved("exp", f.ValueOf(IntegerColumn("x", -40, -1)), 1), 3, 1),
+    (
+        e.Case(((f.IsTrue(SMOKER), f.ValueOf(AGE)), (f.IsMissing(AGE), f.Constant(F(1)))), f.ValueOf(RATE)),
+        5,
+        4,
+    ),
+    (e.Quotient(e.Plus(f.ValueOf(AGE), f.ValueOf(RATE)), e.Square(f.ValueOf(RATE)), F(0), F(1), 0), 15, 5),
+]
+
+
+@pytest.mark.parametrize("place", range(len(WEIGHTS)))
+def test_a_weight_is_how_often_a_column_or_a_number_is_read(place: int) -> None:
+    """A clip asks whether there is a value, too.  Mutants: each pair of ``_PAIRS``."""
+    node, once, present = WEIGHTS[place]
+    assert m.weight(node) == once
+    lattice = e.Plus(node, f.ValueOf(AGE)).lattice
+    clipped = e.Clip(e.Plus(node, f.ValueOf(AGE)), lattice.low * lattice.step, lattice.high * lattice.step)
+    assert m.weight(clipped) == once + present + 2
 
 
 # Readings --------------------------------------------------------------------------------------------------

@@ -22,6 +22,15 @@ from adyton.kernel.terms import expressions as e
 from adyton.kernel.terms import leaves as f
 from adyton.kernel.terms import measures as m
 from adyton.kernel.terms import persons as p
+from adyton.kernel.terms.names import (
+    check_columns,
+    columns_in,
+    entries,
+    is_declared,
+    joined,
+    outsides_in,
+    private_part,
+)
 
 F = Fraction
 AGE, RATE = s.IntegerColumn("age", 0, 100), s.RealColumn("rate", F(0), F(10), F(1, 2))
@@ -255,6 +264,71 @@ UNITS: list[Border] = [
     (Reserve, [F(1, 10), F(9, 10)], [F(0), F(1), F(-1)]),
     (PureCost, [F(1, 10**30)], [F(0), F(-1)]),
 ]
+PEOPLE = s.Table("people", (AGE, REGION), rows=5, person="pid", dimensions=(dimension(),), lines=7)
+VISITS = s.Table("visits", (R.column, SMOKER), person="pid")
+LINK = s.PublicJoin("people", dimension(), False)
+
+
+def test_only_tables_put_together_from_declared_ones_are_declared() -> None:
+    """Others have other bounds, or other rows of a person.  Mutants: ``is_declared`` and ``joined`` without a check."""
+    both, known = joined((PEOPLE, VISITS)), (PEOPLE, VISITS)
+    linked, left = joined((PEOPLE,), (LINK,)), joined((PEOPLE,), (replace(LINK, left=True),))
+    for table in (PEOPLE, VISITS, both, linked, left, joined((PEOPLE, VISITS), (LINK,))):
+        assert is_declared(table, known)
+    assert joined((PEOPLE,)) is PEOPLE
+    assert [(one.rows, one.lines, one.person) for one in (both, linked)] == [
+        (None, None, "pid"),
+        (5, 7, "pid"),
+    ]
+    other = replace(PEOPLE, columns=(replace(AGE, high=1), REGION))
+    strange = replace(LINK, dimension=dimension(keys=("a", "c")))
+    lies = [
+        other,
+        joined((VISITS, PEOPLE)),
+        joined((other, VISITS)),
+        joined((PEOPLE,), (strange,)),
+        joined((PEOPLE,), (replace(LINK, table="visits"),)),
+        replace(both, columns=(replace(AGE, high=1), *both.columns[1:])),
+        replace(linked, columns=linked.columns[:1]),
+    ]
+    assert not any(is_declared(table, known) for table in lies)
+    assert not is_declared(both, (PEOPLE,))
+    assert private_part(linked) == PEOPLE == private_part(PEOPLE)
+    assert private_part(joined((PEOPLE, VISITS), (LINK,))) == both
+
+
+def test_columns_of_tables_put_together_have_one_name_each() -> None:
+    """Mutants: ``entries``, ``_may_miss`` and ``_key`` with another condition."""
+    again = s.Table("again", (AGE, SMOKER), person="pid")
+    names = [column.name for column in joined((PEOPLE, again), (replace(LINK, left=True),)).columns]
+    assert names == ["people.age", "region", "again.age", "again.smoker", "regions.smoker", "regions.r"]
+    for missing in (False, True):
+        people = replace(
+            PEOPLE, columns=(replace(AGE, missing=not missing), replace(REGION, missing=missing))
+        )
+        shown = {
+            column.name: column for column in joined((people, VISITS), (replace(LINK, left=True),)).columns
+        }
+        assert shown["regions.smoker"].missing == shown["regions.r"].missing == missing
+    assert [entry.own.name for entry in entries(joined((PEOPLE,), (LINK,)).join)] == [
+        "age",
+        "region",
+        "smoker",
+    ]
+
+
+def test_every_column_that_a_term_reads_is_checked() -> None:
+    """Mutants: ``parts_in`` that stops before the last part, ``check_columns`` left out."""
+    deep = e.Case(((e.Not(f.IsMissing(AGE)), e.Clip(R, F(0), F(1))),), f.Lookup(REGION, (1, None, 2)))
+    assert {column.name for column in columns_in((deep,), D)} == {"age", "rate", "region", "born"}
+    assert [one.column for one in outsides_in(e.And((WHERE, f.IsOutside(AGE))))] == [AGE]
+    table = s.Table("t", (AGE, RATE, REGION))
+    check_columns(table, deep)
+    for node in (WHERE, f.ValueOf(replace(AGE, high=1)), (deep, D)):
+        with pytest.raises(InvalidRequest):
+            check_columns(table, node)
+
+
 BORDERS = [*COLUMNS, *LEAVES, *EXPRESSIONS, *MEASURES, *UNITS]
 
 
