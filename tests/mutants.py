@@ -349,7 +349,6 @@ class Judge:
         self.caches = [one for one in of_ours if str(one.__module__).startswith("adyton")]
         gc.freeze()
         self.reached = self._reached(session.items)
-        self.breadth = {name: sum(map(len, test.lines.values())) for name, test in self.reached.items()}
         failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
             print(f"{file}: {number} fail as it is, and judge nothing")
@@ -400,6 +399,14 @@ class Judge:
             return False
         return (killer is None or killer in self.items) and known["tests"] == self._of(killer)
 
+    @cached_property
+    def _dearness(self) -> dict[str, float]:
+        """Small for tests that are fast, reach little else, and are the kernel's own."""
+        return {
+            name: sum(map(len, test.lines.values())) * (test.seconds + 0.002) * (1 if TESTS[0] in name else 5)
+            for name, test in self.reached.items()
+        }
+
     def _chosen(self, mutant: Mutant) -> list[str]:
         """The tests that reach the statement: those that killed beside it, and those that reach little else."""
         lines, kills = set(mutant.lines), self.kills[mutant.function, mutant.module]
@@ -412,9 +419,13 @@ class Judge:
         beside = sum(
             (own for (_, module), own in self.kills.items() if module == mutant.module), Counter[str]()
         )
-        names.sort(
-            key=lambda name: (-kills[name], -beside[name], self.breadth[name], self.reached[name].seconds)
-        )
+        names.sort(key=self._dearness.__getitem__)
+        rank = Counter[str]()
+        turns = {}
+        for name in names:  # cases of one test take turns with other tests
+            turns[name] = rank[name.split("[")[0]] // 8
+            rank[name.split("[")[0]] += 1
+        names.sort(key=lambda name: (-kills[name], -beside[name], turns[name], self._dearness[name]))
         left, chosen = self.seconds, []
         for name in names:
             left -= self.reached[name].seconds

@@ -13,8 +13,10 @@ import pytest
 from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting import rules
 from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.accounting.rules import accounting_named
+from adyton.kernel.exact import float_up
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, NumericSparse, Sparse
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PureCost
 from adyton.kernel.sensitivity import Sensitivity
@@ -75,6 +77,33 @@ def test_units_buy_the_largest_epsilon_that_they_pay_for(units: int, accounting:
     for bad in (0, -1):
         with pytest.raises(InvalidRequest):
             cost_of_units(accounting, bad)
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 10**6, 10**18 - 3 * 10**6])
+def test_a_limit_that_does_not_fit_is_made_smaller_until_it_does(most: int) -> None:
+    """By a hair each time.  Mutants: ``_fitting`` that grows, stands still, or takes longer steps."""
+    for units in (0, most, most + 1, most + 7):
+        found = rules._fitting(units, lambda spent: spent <= most)
+        assert 0 <= found <= min(units, most)
+        assert found == units or found >= most - 1 - units // 10**12
+        assert found == min(units, most) or units > 10**12
+    assert rules._fitting(5, lambda spent: False) == 0
+
+
+def test_a_limit_is_the_most_that_is_within_it() -> None:
+    """Mutants: ``allowed`` of each accounting, and the least and greatest epsilon and delta, with other borders."""
+    gdp, zcdp, pure = map(accounting_named, ("gdp", "zcdp", "pure"))
+    least, delta = F(1, 10**9), F(1, 10**300)
+    for rule, known in ((gdp, delta), (zcdp, delta), (pure, F(0))):
+        for epsilon in (least, F(1), F(500)):
+            assert rule.epsilon(rule.allowed(Guarantee(epsilon, known)), known or delta) <= float_up(epsilon)
+        for epsilon in (least / SHADE, 500 * SHADE):
+            with pytest.raises(InvalidRequest):
+                rule.allowed(Guarantee(epsilon, known))
+        for bad in (delta / SHADE, F(0)) if known else (F(1, 2),):
+            with pytest.raises(InvalidRequest):
+                rule.allowed(Guarantee(F(1), bad))
+    assert (gdp.epsilon(0, delta), zcdp.epsilon(0, delta), pure.epsilon(0, delta)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("categories", [2, 3, 1000])
