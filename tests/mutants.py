@@ -414,7 +414,7 @@ class Judge:
             name
             for name, test in self.reached.items()
             if lines.intersection(test.lines.get(mutant.module, ()))
-            or (mutant.function is None and mutant.module in test.lines)
+            or (mutant.function is None and (mutant.module in test.lines or not test.lines))
         ]
         beside = sum(
             (own for (_, module), own in self.kills.items() if module == mutant.module), Counter[str]()

@@ -39,7 +39,7 @@ from adyton.kernel.noisy import (
 from adyton.kernel.price import Label, price
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.kernel.protection import Protection, unit_with
-from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
 from adyton.kernel.special import discovery
 from adyton.kernel.special.choice import Choice, ChosenPlaces, of_one_value, of_scores
@@ -52,7 +52,7 @@ from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.kernel.special.mechanisms.workloads.residuals import Residuals
 from adyton.kernel.special.workload import Workload
-from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
+from adyton.kernel.terms.leaves import EVERY_ROW, IsTrue, ValueOf
 from adyton.kernel.terms.measures import Extreme
 from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.planning.price import price_of
@@ -191,6 +191,32 @@ def test_a_split_study_charges_the_whole_price() -> None:
     assert due_of(measurement, known.protection).amount == part.amount(known.rule)
     assert due_of(here, moving).amount == max(2 * amount, part.amount(known.rule))
     assert due_of(here, replace(moving, unit=replace(moving.unit, parts=1))).amount == part.amount(known.rule)
+
+
+def test_tables_of_the_same_persons_are_asked_together() -> None:
+    """Mutants: ``_checked`` that takes one table only, or any; ``due`` that takes two parts for one."""
+    known = small("gdp", "replace-one", 2)
+    rows, smokes = PersonNumber("rows"), PersonNumber("rows", None, IsTrue(BooleanColumn("smoker")))
+    tables = [
+        table_of_persons(known.table, EVERY_ROW, ((name, own),)) for name, own in (("n", rows), ("m", smokes))
+    ]
+    others = [table_of_persons(known.table, IsTrue(BooleanColumn("smoker")), (("n", rows),)), known.table]
+    own = batch(known, ["SELECT COUNT(*) FROM people WHERE smoker"]).measurement.parts[0]
+    single = Sensitivity(((1, 1),), 1, "replace-one")
+
+    def of(table: Table) -> NoisyReading:
+        return replace(own, reading=replace(own.reading, where=EVERY_ROW, table=table, sensitivity=single))
+
+    def asked(*some: Table) -> NoisyQueries:
+        return NoisyQueries(tuple(NoisyQuery((of(table),)) for table in some))
+
+    amount = due_of(asked(tables[0]), known.protection).amount
+    assert due_of(asked(*tables), known.protection).amount == 2 * amount
+    for other in others:
+        with pytest.raises(InvalidRequest, match="one table"):
+            due_of(asked(tables[0], other), known.protection)
+    two = replace(known.protection, unit=replace(known.protection.unit, parts=2))
+    assert due_of(asked(tables[0]), two).amount == 2 * amount
 
 
 def test_validity_pays_the_bits_of_a_rounded_answer() -> None:

@@ -21,6 +21,7 @@ from adyton.kernel.exact.cells import Cells
 from adyton.kernel.mechanisms import GeometricNoise
 from adyton.kernel.mechanisms.search import rounds_for
 from adyton.kernel.noise import SystemBits
+from adyton.kernel.noisy import NoisyQueries, NoisyQuery
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.searching import Running, SearchLevels, extra_rounds, rounds_of
@@ -28,7 +29,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.bins import MOST_BINS, Bins, binned, bins_of, finer, levels_of, upto
 from adyton.kernel.terms.buckets import MOST_CELLS, group_size
 from adyton.kernel.terms.leaves import ValueOf
-from adyton.kernel.terms.measures import Extreme, Quantile
+from adyton.kernel.terms.measures import Count, Extreme, Quantile
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.testing.engines.meaning import condition, number
@@ -47,7 +48,8 @@ Rows = list[tuple[Any, dict[str, Any]]]
 
 def part_of(column: IntegerColumn, measure: Any, *by: Any) -> NoisyReading:
     (reading,) = readings_of(Query(Table("t", (column, REGION)), (("m", measure),), by=by), UNIT)
-    return NoisyReading(reading, QUIET, rounds_of(reading))
+    searched = isinstance(measure, Extreme | Quantile)
+    return NoisyReading(reading, QUIET, rounds_of(reading) if searched else 1)
 
 
 def rows_of(values: Sequence[int | None], regions: Sequence[int] = ()) -> Rows:
@@ -234,3 +236,38 @@ def test_a_point_counts_what_does_not_exceed_it() -> None:
     for steps in range(-3, 18):
         assert number(bucket.value, {"v": steps}) == sum(steps > point for point in points)
     assert group_size(bucket) == 4
+
+
+class Counts:
+    """The exact integers of some rows."""
+
+    place = 1
+
+    def __init__(self, rows: Rows, readings: Sequence[Reading]) -> None:
+        self._rows, self._readings = rows, readings
+
+    def exact(self) -> Any:
+        return iter(exact_of(self._rows, False, "salt", self._readings))
+
+    def found(self) -> Any:
+        raise NotImplementedError
+
+    def again(self, reading: Reading) -> Any:
+        return exact_of(self._rows, False, "salt", [reading])[0]
+
+
+@pytest.mark.parametrize("place", range(len(MEASURES)))
+def test_of_a_search_the_comparisons_are_released_and_no_bin(place: int) -> None:
+    """As many as are paid for.  Mutants: ``_with_noise`` that adds noise to bins, ``refines`` of all readings."""
+    part = part_of(WIDE, MEASURES[place][0](ValueOf(WIDE)))
+    counted = part_of(SMALL, Count())
+    both = NoisyQueries((NoisyQuery((counted, part)),))
+    rows = rows_of([5, 9, 2**19])
+    (stored,) = both.release(Counts(rows, both.readings), SystemBits())
+    (one,), compared = stored.released
+    assert (list(one), len(compared), {len(column) for column in compared}) == ([3], part.times, {1})
+    search = SearchLevels(part)
+    inside = search.reading_of(finer(search.first_bins, 3))
+    assert both.refines(inside)
+    assert not NoisyQueries((NoisyQuery((counted,)),)).refines(inside)
+    assert not both.refines(replace(inside, coordinates=()))
