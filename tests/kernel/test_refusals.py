@@ -131,7 +131,7 @@ LEAVES: list[Border] = [
     (f.DayOf, [BORN], [AGE]),
     (f.Day, [-719162, 2932896], [-719163, 2932897, 1.0]),
     (f.DayFrom, [A, f.Constant(F(2932896)), f.Constant(F(-719162))], [R, D, f.Constant(F(2932897)), "x"]),
-    (f.DayFrom, [e.Times(A, TWO)], [f.Constant(F(-719163)), f.Day(1), f.DayFrom(A)]),
+    (f.DayFrom, [e.Times(A, TWO)], [f.Constant(F(-719163)), f.Day(1), f.DayFrom(A), AGE, BORN]),
     (f.DayCount, [D], [A, f.Day(1)]),
     (
         lambda v: f.DatePart(*v),
