@@ -23,7 +23,7 @@ from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells
 from adyton.kernel.exact.outward import bits_of
 from adyton.kernel.exact.shares import query_share
-from adyton.kernel.histogram import Histogram
+from adyton.kernel.histogram import Histogram, unit_of_all
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
@@ -93,6 +93,7 @@ def test_only_the_youngest_families_are_tried() -> None:
         assert home == (between + 1 if expected is None else 0)
         assert sorted(itertools.chain(*families)) == list(range(len(readings)))
     assert noisy._MOST_TRIED == 64
+    assert families_of([every, first, other], unit) == [[0], [1, 2]]
     assert families_of([first], unit) == [[0]]
     assert families_of([first, other], unit) == [[0, 1]]
 
@@ -210,7 +211,9 @@ def test_tables_of_the_same_persons_are_asked_together() -> None:
     def asked(*some: Table) -> NoisyQueries:
         return NoisyQueries(tuple(NoisyQuery((of(table),)) for table in some))
 
-    amount = due_of(asked(tables[0]), known.protection).amount
+    alone = due_of(asked(tables[0]), known.protection)
+    amount = alone.amount
+    assert (alone.pure, alone.unproved) == (0, False)
     assert due_of(asked(*tables), known.protection).amount == 2 * amount
     for other in others:
         with pytest.raises(InvalidRequest, match="one table"):
@@ -674,6 +677,23 @@ def test_residuals_are_of_the_tables_that_are_counted() -> None:
     for tables in (own.tables[1:], swapped):
         with pytest.raises(InvalidRequest, match="does not measure the cells that are counted"):
             due_of(replace(own, tables=tables), known.protection)
+
+
+def test_histograms_are_of_one_table_and_as_they_say() -> None:
+    """Mutants: ``unit_of_all`` that takes any table; ``Histogram.unit`` without ``check_reading``."""
+    known, own = workload("marginals")
+    first, second = (histogram for _, histogram in own.tables)
+    table, unit = unit_of_all([first, second], known.protection)
+    assert (table, unit) == (known.table, known.unit)
+    narrow = replace(first.reading, sensitivity=replace(first.reading.sensitivity, rows=7))
+    with pytest.raises(InvalidRequest, match="moved farther"):
+        replace(first, reading=narrow).unit(known.protection)
+    further = Table("further", known.table.columns)
+    both = replace(known.protection, further=((further, 1),))
+    elsewhere = replace(second, reading=replace(second.reading, table=further))
+    for some in ([], [first, elsewhere], [elsewhere, first]):
+        with pytest.raises(InvalidRequest, match="of one table"):
+            unit_of_all(some, both)
 
 
 def test_a_histogram_has_a_table_for_each_reading() -> None:
