@@ -227,6 +227,21 @@ def test_the_bounds_of_a_number_are_reached(place: int) -> None:
     assert (min(steps), max(steps)) == (node.lattice.low, node.lattice.high)
 
 
+@pytest.mark.parametrize("decimals", [0, 1, 3])
+def test_a_rounded_number_counts_in_steps_of_its_decimals(decimals: int) -> None:
+    """Mutants: the lattice of ``Curved`` and of ``Quotient``, and ``factors``, with another step."""
+    step = F(1, 10**decimals)
+    for node in (
+        e.Curved("exp", f.ValueOf(AGE), decimals),
+        e.Quotient(f.ValueOf(AGE), f.ValueOf(RATE), F(0), F(2), decimals),
+    ):
+        assert node.lattice.step == step
+    for over, under in ((AGE, RATE), (RATE, AGE), (RATE, RATE)):
+        node = e.Quotient(f.ValueOf(over), f.ValueOf(under), F(0), F(2), decimals)
+        top, bottom = node.factors
+        assert F(top, bottom) == 2 * over.lattice.step / under.lattice.step / step
+
+
 @pytest.mark.parametrize("part", ["year", "quarter", "month", "day", "weekday"])
 def test_a_part_of_a_date_has_the_bounds_of_the_calendar(part: Any) -> None:
     """Of all days of two years.  Mutants: each of the bounds."""
@@ -273,6 +288,8 @@ ATOMS: dict[str, list[e.Condition]] = {
             e.And((e.Compare(A, ">", f.Constant(F(n))), e.Compare(A, "<=", f.Constant(F(n + 2)))))
             for n in (-2, -1)
         ),
+        e.Compare(A, ">", e.Negative(f.Constant(F(1)))),
+        e.Compare(e.Negative(e.Negative(f.Constant(F(-1)))), ">=", A),
         f.IsMissing(AGE),
     ],
     "born": [
