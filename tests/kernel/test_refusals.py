@@ -16,7 +16,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.kernel import schema as s
-from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost, Reserve
+from adyton.kernel.privacy import BoundedRangeCost, GaussianCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.kernel.terms import buckets as b
 from adyton.kernel.terms import expressions as e
 from adyton.kernel.terms import leaves as f
@@ -262,8 +262,22 @@ UNITS: list[Border] = [
     (lambda v: PrivacyUnit("add-remove", "pid", 6, rows_in=v), [(2, 3), ()], [(2, 2), (5,)]),
     (lambda v: Guarantee(*v), [(1, 0), ("1e-30", "0.5")], [(0, 0), (-1, 0), (1, -1), (1, 1)]),
     (Reserve, [F(1, 10), F(9, 10)], [F(0), F(1), F(-1)]),
-    (PureCost, [F(1, 10**30)], [F(0), F(-1)]),
+    *((kind, [F(1, 10**30)], [F(0), F(-1)]) for kind in (PureCost, GaussianCost, BoundedRangeCost)),
 ]
+
+
+def test_only_an_exchanged_person_of_a_split_study_may_change_parts() -> None:
+    """Mutants: ``may_change_parts`` with another condition; other defaults of a unit and a reserve."""
+    plain = PrivacyUnit("replace-one")
+    assert (plain.rows, plain.parts, plain.word, Reserve(F(1, 2)).opened) == (1, 1, "row", False)
+    for adjacency in ("add-remove", "replace-one"):
+        for person in (None, "pid"):
+            for parts in (1, 2, 3):
+                unit = PrivacyUnit(adjacency, person, parts=parts)
+                moves = (adjacency, person, parts > 1) == ("replace-one", "pid", True)
+                assert unit.may_change_parts == moves
+
+
 PEOPLE = s.Table("people", (AGE, REGION), rows=5, person="pid", dimensions=(dimension(),), lines=7)
 VISITS = s.Table("visits", (R.column, SMOKER), person="pid")
 LINK = s.PublicJoin("people", dimension(), False)
