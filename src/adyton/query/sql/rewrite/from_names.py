@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from adyton.query.sql.rewrite.scopes import Context
 
+SCHEMA = "a schema"  # where one is named
 _BEFORE = ("db", "catalog")
 
 

@@ -10,26 +10,47 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from adyton.query.sql.aggregates import AGGREGATES
-from adyton.query.sql.names import calls, starts_in
+from adyton.query.sql.from_clause import no_such_table
+from adyton.query.sql.names import starts_in
 from adyton.query.sql.rewrite.scopes import (
+    OF_STAR,
     Context,
     Scope,
     ScopeTable,
+    base_origin,
     clause_parts,
     columns_in,
     in_brackets,
+    is_answer,
+    is_in_from,
+    item_called,
+    output_name,
     placed,
     sources,
+    speaks_of_answer,
 )
 
 _BEFORE_SELECT = "WHERE is read before SELECT names its columns: write out what it stands for"
-_OF_ANSWER = ("having", "order", "qualify")
 
 
-def output_name(item: exp.Expr) -> str:
-    """How a sub-select calls what ``item`` gives; empty where it has no name."""
-    return str(item.alias) if type(item) is exp.Alias else item.name if type(item) is exp.Column else ""
+def write_out_names(context: Context, select: exp.Expr) -> None:
+    """In a SELECT of FROM, every alias and place of its list is what it stands for.
+
+    >>> after("SELECT * FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY k HAVING n > 5) WHERE k <> 'a'")
+    TMP
+    """
+    if not is_in_from(select) or select.args.get("from_") is None:
+        return
+    origins = []
+    for node, join in sources(select):
+        if type(node) is not exp.Table or not context.columns_of(node.name):
+            raise context.source.refusal(node, no_such_table(context.tables))
+        origins.append(base_origin(context, node, join))
+    scope = Scope(context, origins)
+    write_conditions(context, scope)
+    NamesWrittenOut(context, select, scope, keeps_answer=False).write()
+    if not is_answer(select) and select.args.get("limit") is None:
+        select.set("order", None)  # rows of a table have no order
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +63,16 @@ class NamesWrittenOut:
     keeps_answer: bool
 
     def write(self) -> None:
-        done = self._expand_stars()
         for clause, part in list(clause_parts(self.select)):
-            for node in [] if id(part) in done else columns_in(part):
+            for node in columns_in(part):
                 self._column(clause, node)
         self._places()
 
     # Columns ---------------------------------------------------------------------------------------------
 
     def _column(self, clause: str, node: exp.Expr) -> None:
-        item = self._item_called(node)
-        of_answer = clause in _OF_ANSWER and item is not None and not _is_aggregated(node)
+        item = None if OF_STAR in node.meta else item_called(self.select, node)
+        of_answer = item is not None and speaks_of_answer(clause, node)
         if of_answer and self.keeps_answer:
             return
         if item is not None and (of_answer or (clause == "group" and not self.scope.of(node))):
@@ -63,68 +83,23 @@ class NamesWrittenOut:
             new = self._value(node)
         if not new.find(exp.Column, exp.Anonymous) and _is_place(clause, node):
             raise self.context.source.refusal(node, "this is the same for every row: leave it out")
-        if clause == "expressions" and node.parent is self.select and new.name != node.name:
+        if clause == "expressions" and node.parent is self.select and node.name not in ("", new.name):
             new = exp.Alias(this=new, alias=exp.Identifier(this=node.name, quoted=True))
-        node.replace(new)
+        if new is not node:
+            node.replace(new)
 
     def _value(self, node: exp.Expr) -> exp.Expr:
-        origin, value = self.scope.one(node)
-        if origin.optional and origin.inner is not None and type(value) is not exp.Column:
+        """What a column stands for: itself, or an expression of a sub-select."""
+        origin = self.scope.one(node)
+        if origin.inner is None:
+            node.meta.pop(OF_STAR, None)
+            return node
+        value = value_of(origin, origin.inner, node)
+        if origin.optional and type(value) is not exp.Column:
             reason = "what is computed inside is missing where LEFT JOIN finds no row: compute it outside"
             raise self.context.source.refusal(node, reason)
-        return in_brackets(self._copied(value, node))
-
-    def _copied(self, value: exp.Expr, node: exp.Expr) -> exp.Expr:
-        """What ``node`` stands for; if it is not written anywhere, it stands where ``node`` does."""
-        new = self.context.copy(value)
-        return new if starts_in(new) else placed(new, node)
-
-    def _item_called(self, node: exp.Expr) -> exp.Expr | None:
-        if node.args.get("table") is not None:
-            return None
-        named = (
-            item for item in self.select.expressions if output_name(item).casefold() == node.name.casefold()
-        )
-        return next(named, None)
-
-    # The SELECT list -------------------------------------------------------------------------------------
-
-    def _expand_stars(self) -> set[int]:
-        """Writes the columns in place of stars; these are written out already."""
-        items: list[exp.Expr] = []
-        done: set[int] = set()
-        for item in self.select.expressions:
-            listed = self._columns_of_star(item) if _is_plain_star(item) else []
-            done |= {id(one) for one in listed}
-            items += listed if _is_plain_star(item) else [item]
-        self.select.set("expressions", items)
-        return done
-
-    def _columns_of_star(self, item: exp.Expr) -> list[exp.Expr]:
-        qualifier = item.args.get("table") if type(item) is exp.Column else None
-        self.context.source.check_parts(item, *(("this", "table") if type(item) is exp.Column else ()))
-        chosen = [
-            origin
-            for origin in self.scope.origins
-            if qualifier is None or origin.called.casefold() == qualifier.name.casefold()
-        ]
-        if not chosen:
-            called = ", ".join(repr(origin.called) for origin in self.scope.origins)
-            raise self.context.source.refusal(item, f"the tables here are {called}")
-        return [
-            self._listed(item, origin, name, value)
-            for origin in chosen
-            for name, value in origin.columns
-            if qualifier is not None or name.casefold() not in origin.shared
-        ]
-
-    def _listed(self, item: exp.Expr, origin: ScopeTable, name: str, value: exp.Expr) -> exp.Expr:
-        new = self._copied(value, item)
-        if origin.optional and origin.inner is not None and type(value) is not exp.Column:
-            raise self.context.source.refusal(item, "list the columns that are meant, behind a LEFT JOIN")
-        if not name or name == new.name:
-            return new
-        return exp.Alias(this=new, alias=exp.Identifier(this=name, quoted=True))
+        new = self.context.copy(value)  # if it is not written anywhere, it stands where the column does
+        return in_brackets(new if starts_in(new) else placed(new, node))
 
     # Places ----------------------------------------------------------------------------------------------
 
@@ -148,6 +123,31 @@ class NamesWrittenOut:
         return item
 
 
+def value_of(origin: ScopeTable, inner: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """The item of a sub-select that a column names."""
+    if OF_STAR in node.meta:
+        place = node.meta[OF_STAR][1]
+    else:
+        place = [name.casefold() for name in origin.columns].index(node.name.casefold())
+    item: exp.Expr = inner.expressions[place].unalias()
+    return item
+
+
+def write_conditions(context: Context, scope: Scope) -> None:
+    """ON with every column written out, and USING as ON."""
+    if (wrong := scope.write_using()) is not None:
+        raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
+    for origin in scope.origins:
+        on = origin.join.args.get("on") if origin.join is not None else None
+        for node in columns_in(on) if on is not None else []:
+            table = scope.one(node)
+            if table.inner is not None:
+                value = context.copy(value_of(table, table.inner, node))
+                for part in value.walk():
+                    part.meta.clear()
+                node.replace(in_brackets(placed(value, node)))
+
+
 def check_where(context: Context, select: exp.Expr) -> None:
     """A name of the SELECT list means nothing in WHERE, though some databases take it."""
     clause, named = select.args.get("where"), {output_name(item).casefold() for item in select.expressions}
@@ -155,20 +155,6 @@ def check_where(context: Context, select: exp.Expr) -> None:
     for node in columns_in(clause) if clause is not None and named - columns else []:
         if node.args.get("table") is None and node.name.casefold() in named - columns:
             raise context.source.refusal(node, _BEFORE_SELECT)
-
-
-def _is_plain_star(item: exp.Expr) -> bool:
-    return type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star)
-
-
-def _is_aggregated(node: exp.Expr) -> bool:
-    """Whether an aggregate stands around ``node``: what is inside is about rows, not about the answer."""
-    above = node.parent
-    while above is not None and type(above) is not exp.Select:
-        if calls(above, AGGREGATES):
-            return True
-        above = above.parent
-    return False
 
 
 def _is_place(clause: str, node: exp.Expr) -> bool:
