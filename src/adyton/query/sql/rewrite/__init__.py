@@ -1,4 +1,4 @@
-"""From the tree of a text to the tree of one SELECT over tables that means the same: rules, one a file, in order.
+"""From the tree of a text to the tree of one SELECT over tables that means the same, by rules in one order.
 
 What no rule knows is left as it is, for the reader to refuse.  Nodes keep their places in the text, so that
 a refusal still says where.  Each rule shows a text before and after it, and has a law in
@@ -28,7 +28,6 @@ from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.names_written_out import write_out_names
 from adyton.query.sql.rewrite.persons_counted import count_persons
 from adyton.query.sql.rewrite.public_lists import list_public_values
-from adyton.query.sql.rewrite.qualified_names import say_tables
 from adyton.query.sql.rewrite.right_joins import without_right_joins
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.settled_lists import settle_lists
@@ -36,6 +35,7 @@ from adyton.query.sql.rewrite.subselects import merge_subselects
 from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.values_counted import count_values
+from adyton.query.sql.rewrite.with_clause import write_out_ctes
 
 # Without any of these, without a schema before a table, and without written values that are compared with
 # each other there is nothing to rewrite.
@@ -68,7 +68,7 @@ RULES = (
     Rule(write_plain_names, (SCHEMA,)),  # schema.table is table
     Rule(write_out_items, (exp.Group, exp.Order), each=True),  # GROUP BY ALL, ORDER BY ALL
     Rule(compare_one_by_one, (exp.Tuple,)),  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
-    Rule(say_tables, _NESTED),  # WITH, *, USING, and the table of each column
+    Rule(write_out_ctes, (exp.With,)),  # WITH x AS (...): each use of x is a sub-select
     Rule(count_persons, _NESTED, each=True),  # COUNT(*) of SELECT DISTINCT person
     Rule(order_by_extremes, EXTREMES),  # ARG_MAX(key, value) is ORDER BY value DESC LIMIT 1
     Rule(count_truths, TRUTHS),  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
@@ -121,7 +121,7 @@ def _write(context: Context, select: exp.Expr, rules: Sequence[Rule]) -> None:
         select = new
 
 
-def _innermost_first(tree: exp.Expr) -> list[exp.Expr]:
+def _innermost_first(tree: exp.Expr) -> Sequence[exp.Expr]:
     return [node for node in tree.walk() if type(node) is exp.Select][::-1]
 
 

@@ -27,8 +27,8 @@ _AFTERWARDS = ("where", "order", "limit", "offset", "qualify")
 def ask_inside(context: Context, select: exp.Expr) -> exp.Expr:
     """The query inside, with what the one outside says about its answer.
 
-    >>> after("SELECT k, n FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY 1) WHERE n > 5 ORDER BY k")
-    SELECT sales.kind AS k, COUNT(*) AS n FROM sales GROUP BY sales.kind HAVING COUNT(*) > 5 ORDER BY k
+    >>> after("SELECT k, n * 2 FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY kind) WHERE n > 5")
+    SELECT kind AS k, COUNT(*) * 2 FROM sales GROUP BY kind HAVING COUNT(*) > 5
     """
     origins = origins_of(context, select)
     answer = next((one for one in origins if one.inner is not None and is_answer(one.inner)), None)

@@ -10,8 +10,8 @@ from adyton.query.sql.rewrite.scopes import Context, has_aggregate
 def write_out_items(context: Context, select: exp.Expr) -> None:
     """GROUP BY what aggregates nothing, ORDER BY the first item, then the second, and so on.
 
-    >>> after("SELECT kind, paid, COUNT(*) FROM sales GROUP BY ALL ORDER BY ALL DESC")
-    TMP
+    >>> after("SELECT kind, COUNT(*) FROM sales GROUP BY ALL ORDER BY ALL DESC")
+    SELECT kind, COUNT(*) FROM sales GROUP BY kind ORDER BY 1 DESC, 2 DESC
     """
     group = select.args.get("group")
     if group is not None and group.args.get("all"):

@@ -14,7 +14,11 @@ EXTREMES = (*_LARGEST, *_LEAST)
 
 
 def order_by_extremes(context: Context, tree: exp.Expr) -> None:
-    """SELECT ARG_MAX(key, value) FROM (an aggregate query): its first row in the order of the value."""
+    """SELECT ARG_MAX(key, value) FROM (an aggregate query): its first row in the order of the value.
+
+    >>> after("SELECT ARG_MAX(kind, n) FROM (SELECT kind, SUM(x) AS n FROM sales GROUP BY kind) d")
+    SELECT kind FROM (SELECT kind, SUM(x) AS n FROM sales GROUP BY kind) AS d ORDER BY n DESC LIMIT 1
+    """
     for select in list(tree.find_all(exp.Select)):
         clause, items = select.args.get("from_"), select.expressions
         call = items[0].unalias() if len(items) == 1 else None

@@ -30,7 +30,11 @@ _Side = tuple[str, str]  # table and column, in small letters
 
 
 def declared_joins(context: Context, select: exp.Expr) -> None:
-    """Each JOIN with the equality that the study declares, if it can be found in ON or WHERE."""
+    """Each JOIN with the equality that the study declares, if it can be found in ON or WHERE.
+
+    >>> after("SELECT SUM(height) FROM sales s, shops h WHERE s.kind = h.kind AND x > 2")
+    SELECT SUM(height) FROM sales AS s JOIN shops AS h ON s.kind = h.kind WHERE x > 2
+    """
     nodes = sources(select)
     names = [node.name.casefold() for node, _ in nodes]
     known = all(type(node) is exp.Table and context.columns_of(node.name) for node, _ in nodes)
@@ -128,12 +132,8 @@ class _Joins:
         if type(node) is not exp.EQ:
             return set()
         sides = [node.args[part].unnest() for part in ("this", "expression")]
-        meant = [self._meant(side) for side in sides]
-        return {
-            _folded(table.node.name, side.name)
-            for table, side in zip(meant, sides, strict=True)
-            if table is not None and None not in meant
-        }
+        pairs = [(table.node.name, side.name) for side in sides if (table := self._meant(side)) is not None]
+        return {_folded(*pair) for pair in pairs} if len(pairs) == 2 else set()
 
     def _meant(self, node: exp.Expr) -> ScopeTable | None:
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
@@ -147,7 +147,7 @@ class _Joins:
         for side in node.unnest().iter_expressions():
             meant = self._meant(side.unnest())
             assert meant is not None
-            sides.append(column_of(side.unnest(), meant))
+            sides.append(column_of(meant, side.unnest()))
         return exp.EQ(this=sides[0], expression=sides[1])
 
     # What is left ----------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class _Joins:
         for node in columns_of_clauses(self.select) if left else []:
             shared = any(node.name.casefold() in origin.shared for origin in left)
             if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
-                node.replace(column_of(node, found[0]))
+                node.replace(column_of(found[0], node))
 
 
 def _folded(table: str, name: str) -> _Side:

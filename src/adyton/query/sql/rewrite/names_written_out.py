@@ -6,6 +6,7 @@ the SELECT list comes first, as docs/reference/sql.md says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,7 +14,6 @@ from sqlglot import exp
 from adyton.query.sql.from_clause import no_such_table
 from adyton.query.sql.names import starts_in
 from adyton.query.sql.rewrite.scopes import (
-    OF_STAR,
     Context,
     Scope,
     ScopeTable,
@@ -34,10 +34,10 @@ _BEFORE_SELECT = "WHERE is read before SELECT names its columns: write out what 
 
 
 def write_out_names(context: Context, select: exp.Expr) -> None:
-    """In a SELECT of FROM, every alias and place of its list is what it stands for.
+    """In a SELECT of FROM, every name and place is what it stands for, and every column has its table.
 
-    >>> after("SELECT * FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY k HAVING n > 5) WHERE k <> 'a'")
-    TMP
+    >>> after("SELECT n FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY 1 HAVING n > 5) d")
+    SELECT COUNT(*) AS n FROM sales GROUP BY sales.kind HAVING COUNT(*) > 5
     """
     if not is_in_from(select) or select.args.get("from_") is None:
         return
@@ -46,11 +46,26 @@ def write_out_names(context: Context, select: exp.Expr) -> None:
         if type(node) is not exp.Table or not context.columns_of(node.name):
             raise context.source.refusal(node, no_such_table(context.tables))
         origins.append(base_origin(context, node, join))
+    for origin in origins[1:]:
+        origin.shared |= _joined_names(context, origin)
     scope = Scope(context, origins)
     write_conditions(context, scope)
     NamesWrittenOut(context, select, scope, keeps_answer=False).write()
     if not is_answer(select) and select.args.get("limit") is None:
         select.set("order", None)  # rows of a table have no order
+
+
+def _joined_names(context: Context, origin: ScopeTable) -> set[str]:
+    """Names on both sides of a declared inner join, where it makes no difference which column is meant."""
+    table, public = context.private(origin.node.name), context.public(origin.node.name)
+    if origin.optional:
+        return set()
+    if public is not None and public[1].key.casefold() == public[1].joins.casefold():
+        return {public[1].key.casefold()}
+    first = context.tables[0].person
+    if table is not None and table.person and first and table.person.casefold() == first.casefold():
+        return {table.person.casefold()}
+    return set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +78,21 @@ class NamesWrittenOut:
     keeps_answer: bool
 
     def write(self) -> None:
+        stars = {
+            id(one): list(self._columns_of_star(one)) for one in self.select.expressions if _is_star(one)
+        }
+        listed = [stars.get(id(one), [one]) for one in self.select.expressions]
+        self.select.set("expressions", [one for items in listed for one in items])
+        done = {id(one) for items in stars.values() for one in items}
         for clause, part in list(clause_parts(self.select)):
-            for node in columns_in(part):
+            for node in [] if id(part) in done else columns_in(part):
                 self._column(clause, node)
         self._places()
 
     # Columns ---------------------------------------------------------------------------------------------
 
     def _column(self, clause: str, node: exp.Expr) -> None:
-        item = None if OF_STAR in node.meta else item_called(self.select, node)
+        item = item_called(self.select, node)
         of_answer = item is not None and speaks_of_answer(clause, node)
         if of_answer and self.keeps_answer:
             return
@@ -80,26 +101,34 @@ class NamesWrittenOut:
         else:
             if item is not None and clause == "where" and not self.scope.of(node):
                 raise self.context.source.refusal(node, _BEFORE_SELECT)
-            new = self._value(node)
+            table = self.scope.one(node)
+            reason = "what is computed inside is missing where LEFT JOIN finds no row: compute it outside"
+            new = in_brackets(self._value(table, table.place(node.name), node, reason))
         if not new.find(exp.Column, exp.Anonymous) and _is_place(clause, node):
             raise self.context.source.refusal(node, "this is the same for every row: leave it out")
-        if clause == "expressions" and node.parent is self.select and node.name not in ("", new.name):
-            new = exp.Alias(this=new, alias=exp.Identifier(this=node.name, quoted=True))
-        if new is not node:
-            node.replace(new)
+        if clause == "expressions" and node.parent is self.select:
+            new = _called(new, node.name)
+        node.replace(new)
 
-    def _value(self, node: exp.Expr) -> exp.Expr:
-        """What a column stands for: itself, or an expression of a sub-select."""
-        origin = self.scope.one(node)
-        if origin.inner is None:
-            node.meta.pop(OF_STAR, None)
-            return node
-        value = value_of(origin, origin.inner, node)
-        if origin.optional and type(value) is not exp.Column:
-            reason = "what is computed inside is missing where LEFT JOIN finds no row: compute it outside"
+    def _value(self, table: ScopeTable, place: int, node: exp.Expr, reason: str) -> exp.Expr:
+        """What a column stands for; if that is not written anywhere, it stands where ``node`` does."""
+        value = table.value(place)
+        if table.optional and table.inner is not None and type(value) is not exp.Column:
             raise self.context.source.refusal(node, reason)
-        new = self.context.copy(value)  # if it is not written anywhere, it stands where the column does
-        return in_brackets(new if starts_in(new) else placed(new, node))
+        new = self.context.copy(value)
+        return new if starts_in(new) else placed(new, node)
+
+    def _columns_of_star(self, item: exp.Expr) -> Iterator[exp.Expr]:
+        qualifier = item.args.get("table") if type(item) is exp.Column else None
+        self.context.source.check_parts(item, *(("this", "table") if type(item) is exp.Column else ()))
+        chosen = self.scope.tables_called(qualifier)
+        if not chosen:
+            raise self.scope.no_such_table(item)
+        reason = "list the columns that are meant, behind a LEFT JOIN"
+        for table in chosen:
+            for place, name in enumerate(table.columns):
+                if qualifier is not None or name.casefold() not in table.shared:
+                    yield _called(self._value(table, place, item, reason), name)
 
     # Places ----------------------------------------------------------------------------------------------
 
@@ -123,29 +152,26 @@ class NamesWrittenOut:
         return item
 
 
-def value_of(origin: ScopeTable, inner: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """The item of a sub-select that a column names."""
-    if OF_STAR in node.meta:
-        place = node.meta[OF_STAR][1]
-    else:
-        place = [name.casefold() for name in origin.columns].index(node.name.casefold())
-    item: exp.Expr = inner.expressions[place].unalias()
-    return item
+def _is_star(item: exp.Expr) -> bool:
+    return type(item) is exp.Star or (type(item) is exp.Column and type(item.this) is exp.Star)
+
+
+def _called(item: exp.Expr, name: str) -> exp.Expr:
+    """An item of a SELECT list that gives ``name``, if that is one."""
+    if name in ("", item.name):
+        return item
+    return exp.Alias(this=item, alias=exp.Identifier(this=name, quoted=True))
 
 
 def write_conditions(context: Context, scope: Scope) -> None:
     """ON with every column written out, and USING as ON."""
-    if (wrong := scope.write_using()) is not None:
-        raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
     for origin in scope.origins:
         on = origin.join.args.get("on") if origin.join is not None else None
         for node in columns_in(on) if on is not None else []:
             table = scope.one(node)
-            if table.inner is not None:
-                value = context.copy(value_of(table, table.inner, node))
-                for part in value.walk():
-                    part.meta.clear()
-                node.replace(in_brackets(placed(value, node)))
+            node.replace(in_brackets(placed(context.copy(table.value(table.place(node.name))), node)))
+    if (wrong := scope.write_using()) is not None:
+        raise context.source.refusal(wrong, f"USING names {wrong.name!r}, which is not once in both tables")
 
 
 def check_where(context: Context, select: exp.Expr) -> None:

@@ -17,7 +17,11 @@ from adyton.query.sql.rewrite.scopes import (
 
 
 def count_persons(context: Context, select: exp.Expr) -> None:
-    """COUNT(*) of SELECT DISTINCT person is COUNT(DISTINCT person), where nothing else is asked of it."""
+    """COUNT(*) of SELECT DISTINCT person is COUNT(DISTINCT person), where nothing else is asked of it.
+
+    >>> after("SELECT COUNT(*) FROM (SELECT DISTINCT pid FROM sales) d")
+    SELECT COUNT(DISTINCT pid) FROM (SELECT pid FROM sales) AS d
+    """
     nodes = sources(select)
     inner = nodes[0][0].this if len(nodes) == 1 and type(nodes[0][0]) is exp.Subquery else None
     if type(inner) is not exp.Select or not _lists_persons(context, inner):

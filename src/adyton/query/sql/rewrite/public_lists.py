@@ -27,8 +27,8 @@ KEY_OF = "public_list_key_of"  # where rows were left out: the table whose key i
 def list_public_values(context: Context, select: exp.Expr) -> None:
     """Replaces the sub-selects in the clauses of ``select``, and in its ON, by what they give.
 
-    >>> after("SELECT COUNT(*) FROM sales WHERE kind IN (SELECT kind FROM shops WHERE open) AND x > (SELECT MAX(height) FROM shops)")
-    TMP
+    >>> after("SELECT COUNT(*) FROM sales WHERE kind IN (SELECT kind FROM shops WHERE height > 0)")
+    SELECT COUNT(*) FROM sales WHERE kind IN ('a')
     """
     joins = [("on", join.args["on"]) for join in select.args.get("joins") or [] if join.args.get("on")]
     for _, part in [*clause_parts(select), *joins]:

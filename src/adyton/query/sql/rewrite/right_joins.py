@@ -8,7 +8,11 @@ from adyton.query.sql.rewrite.scopes import Context
 
 
 def without_right_joins(context: Context, select: exp.Expr) -> None:
-    """a RIGHT JOIN b is b LEFT JOIN a."""
+    """a RIGHT JOIN b is b LEFT JOIN a.
+
+    >>> after("SELECT zone, COUNT(*) FROM shops RIGHT JOIN sales USING (kind) GROUP BY zone")
+    SELECT zone, COUNT(*) FROM sales LEFT JOIN shops USING (kind) GROUP BY zone
+    """
     joins = select.args.get("joins") or []
     for place, join in enumerate(joins):
         if str(join.args.get("side") or "").upper() != "RIGHT":

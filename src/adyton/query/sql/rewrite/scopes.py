@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Dimension, Table
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.expressions import SqlText
@@ -18,13 +19,12 @@ from adyton.query.sql.words import MOST_TREE_NODES
 _STANDS_ALONE = (exp.Column, exp.Literal, exp.Anonymous, exp.Case, exp.Paren, exp.Boolean, exp.Null)
 _NESTS = (exp.Paren, exp.Case, exp.Anonymous, exp.Not, exp.Neg, exp.Tuple)
 _CLAUSES_OF_CONDITIONS = (exp.Where, exp.Having, exp.Qualify)
-OF_STAR = "of_star"  # of a column that a star means: how its table is called, and its place there
 CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
 
 
 @dataclass(slots=True)
 class Context:
-    """The text that is read, the tables of the study, the whole tree, and how many nodes were copied so far."""
+    """The text that is read, the tables of the study, the whole tree, and how many nodes were copied."""
 
     source: SqlText
     tables: tuple[Table, ...]
@@ -33,14 +33,10 @@ class Context:
 
     def copy(self, node: exp.Expr) -> exp.Expr:
         """A copy; many copies of copies would otherwise grow without end."""
-        return self.counted(node).copy()
-
-    def counted(self, node: exp.Expr) -> exp.Expr:
-        """``node``, which the text does not write out itself."""
         self.copied += sum(1 for _ in node.walk())
         if self.copied > MOST_TREE_NODES:
             raise self.source.refusal(node, "written out as one SELECT this becomes too long")
-        return node
+        return node.copy()
 
     def private(self, name: str) -> Table | None:
         return private_table(self.tables, name)
@@ -84,6 +80,17 @@ class ScopeTable:
         """How many of its columns are called so."""
         return sum(own.casefold() == name.casefold() for own in self.columns)
 
+    def place(self, name: str) -> int:
+        """Where the first of them is."""
+        return next(i for i, own in enumerate(self.columns) if own.casefold() == name.casefold())
+
+    def value(self, place: int) -> exp.Expr:
+        """What the column at a place is: one of the table, or an item of the SELECT inside."""
+        if self.inner is None:
+            return exp.column(self.columns[place], self.called, quoted=True)
+        item: exp.Expr = self.inner.expressions[place].unalias()
+        return item
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -92,20 +99,20 @@ class Scope:
     context: Context
     origins: Sequence[ScopeTable]
 
+    def tables_called(self, qualifier: exp.Expr | None) -> list[ScopeTable]:
+        """Those that a name before a dot means; without one all of them."""
+        wanted = None if qualifier is None else qualifier.name.casefold()
+        return [origin for origin in self.origins if wanted is None or origin.called.casefold() == wanted]
+
     def of(self, node: exp.Expr) -> list[ScopeTable]:
-        """The tables that have the column: none, one, or more; one of them twice if it has two such columns."""
-        name, qualifier = node.name, node.args.get("table")
+        """The tables with such a column: none, one or more; a table twice if two columns are called so."""
+        qualifier, name = node.args.get("table"), node.name
         if node.args.get("db") is not None:
             return []  # a schema stands before tables of the study only, where it was taken away
-        if OF_STAR in node.meta:
-            return [origin for origin in self.origins if origin.called == node.meta[OF_STAR][0]]
-        found = []
-        for origin in self.origins:
-            if qualifier is None and name.casefold() in origin.shared:
-                continue
-            if qualifier is None or origin.called.casefold() == qualifier.name.casefold():
-                found += [origin] * origin.count(name)
-        return found
+        chosen = self.tables_called(qualifier)
+        if qualifier is None:
+            chosen = [origin for origin in chosen if name.casefold() not in origin.shared]
+        return [origin for origin in chosen for _ in range(origin.count(name))]
 
     def one(self, node: exp.Expr) -> ScopeTable:
         """The one table that has the column; otherwise it is refused."""
@@ -117,12 +124,14 @@ class Scope:
             raise refusal(
                 node, f"{name!r} is in more than one table; write the table before it, as in a.{name}"
             )
-        qualifier = node.args.get("table")
-        called = [origin.called for origin in self.origins]
-        if qualifier is not None and qualifier.name.casefold() not in [one.casefold() for one in called]:
-            raise refusal(node, f"the tables here are {', '.join(map(repr, called))}")
+        if not self.tables_called(node.args.get("table")):
+            raise self.no_such_table(node)
         known = [own for origin in self.origins for own in origin.columns if own]
         raise refusal(node, f"there is no column {name!r} here; known are {', '.join(known[:10]) or 'none'}")
+
+    def no_such_table(self, node: exp.Expr) -> InvalidRequest:
+        called = ", ".join(repr(origin.called) for origin in self.origins)
+        return self.context.source.refusal(node, f"the tables here are {called}")
 
     def write_using(self) -> exp.Expr | None:
         """USING (k) as ON: k of the first table before that has it equals k of this one.
@@ -136,16 +145,19 @@ class Scope:
                 before = next((table for table in self.origins[:place] if table.count(one.name)), None)
                 if before is None or before.count(one.name) != 1 or origin.count(one.name) != 1:
                     return one
-                equal.append(exp.EQ(this=column_of(one, before), expression=column_of(one, origin)))
+                left, right = (
+                    self.context.copy(table.value(table.place(one.name))) for table in (before, origin)
+                )
+                equal.append(exp.EQ(this=left, expression=right))
             if equal and origin.join is not None:
                 origin.join.set("using", None)
                 origin.join.set("on", all_of(equal))
         return None
 
 
-def column_of(node: exp.Expr, table: ScopeTable, name: str | None = None) -> exp.Expr:
-    """A column of a table, which stands in the text where ``node`` does, and is called so too by default."""
-    return placed(exp.column(node.name if name is None else name, table.called or None, quoted=True), node)
+def column_of(table: ScopeTable, node: exp.Expr) -> exp.Expr:
+    """A column of a table with the name of ``node``, which stands in the text where that does."""
+    return placed(exp.column(node.name, table.called, quoted=True), node)
 
 
 def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:

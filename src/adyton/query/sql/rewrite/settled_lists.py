@@ -21,19 +21,24 @@ _CONDITIONS = ("COUNT_IF", "COUNTIF", "PROPORTION")
 
 
 def settle_lists(context: Context, tree: exp.Expr) -> None:
-    """Each list of public values as the reader takes it, with the truth that SQL gives where values miss."""
+    """Each list of public values as the reader takes it, with the truth that SQL gives where values miss.
+
+    >>> after("SELECT COUNT(*) FROM sales WHERE kind IN (SELECT zone FROM shops) OR paid")
+    SELECT COUNT(*) FROM sales WHERE FALSE OR paid
+    """
+    scope = Scope(context, [base_origin(context, node, join) for node, join in sources(tree)])
     for node in list(tree.find_all(exp.In)):
         if LISTED in node.meta:
-            node.replace(placed(_settled(context, tree, node), node))
+            node.replace(placed(_settled(scope, node), node))
 
 
-def _settled(context: Context, tree: exp.Expr, node: exp.Expr) -> exp.Expr:
-    left, kind, has_missing = node.this, node.meta[LISTED], node.meta[HAS_MISSING]
-    _check_left(context, tree, left)
-    _check_all_rows(context, tree, node)
-    listed = _possible(context, tree, left, node.expressions)
+def _settled(scope: Scope, node: exp.Expr) -> exp.Expr:
+    context, left, has_missing = scope.context, node.this, node.meta[HAS_MISSING]
+    _check_left(scope, left)
+    _check_all_rows(scope, node)
+    listed = _possible(scope, left, node.expressions)
     counts_truth = _counts_truth(node)
-    if kind == "exists":
+    if node.meta[LISTED] == "exists":
         return _existing(context, node, listed, counts_truth=counts_truth is True)
     if not node.expressions and not has_missing:
         return exp.Boolean(this=False)
@@ -70,10 +75,10 @@ def _counts_truth(node: exp.Expr) -> bool | None:
     return truth if filters or calls(above, _CONDITIONS) else None
 
 
-def _possible(context: Context, tree: exp.Expr, left: exp.Expr, listed: list[exp.Expr]) -> list[exp.Expr]:
+def _possible(scope: Scope, left: exp.Expr, listed: list[exp.Expr]) -> list[exp.Expr]:
     """A category is never one of the values that it does not declare."""
     left = left.unnest()
-    kind = _column(context, tree, left) if type(left) is exp.Column else None
+    kind = _column(scope, left) if type(left) is exp.Column else None
     if not isinstance(kind, CategoryColumn):
         return listed
     known = {str(value) for value in kind.values}
@@ -81,38 +86,32 @@ def _possible(context: Context, tree: exp.Expr, left: exp.Expr, listed: list[exp
     return [one for one in listed if one.is_string is not strings or one.name in known]
 
 
-def _check_left(context: Context, tree: exp.Expr, left: exp.Expr) -> None:
+def _check_left(scope: Scope, left: exp.Expr) -> None:
     """Where the list decides alone, nobody else looks at what stands before it."""
     if has_aggregate(left) or left.find(exp.Star):
-        raise context.source.refusal(left, "a value of a row stands before IN")
-    scope = Scope(context, [base_origin(context, node, join) for node, join in sources(tree)])
+        raise scope.context.source.refusal(left, "a value of a row stands before IN")
     for node in columns_in(left):
         if not scope.of(node):
             scope.one(node)
 
 
-def _check_all_rows(context: Context, tree: exp.Expr, node: exp.Expr) -> None:
+def _check_all_rows(scope: Scope, node: exp.Expr) -> None:
     """Keys that are not declared were left out; only the column that the key is joined to never has them."""
     if KEY_OF not in node.meta:
         return
+    context = scope.context
     public = context.public(node.meta[KEY_OF])
     joined = public[0].column(public[1].joins) if public is not None else None
     left = context.source.bare(node.this)
-    if joined is None or type(left) is not exp.Column or _column(context, tree, left) != joined:
+    if joined is None or type(left) is not exp.Column or _column(scope, left) != joined:
         reason = (
             "some keys of the public table are not declared: compare its key with the column that it joins"
         )
         raise context.source.refusal(node, reason)
 
 
-def _column(context: Context, tree: exp.Expr, node: exp.Expr) -> Column | None:
-    qualifier = node.args.get("table")
-    for table, _ in sources(tree):
-        private = context.private(table.name) if type(table) is exp.Table else None
-        named = qualifier is None or qualifier.name.casefold() == table.alias_or_name.casefold()
-        if private is None or not named:
-            continue
-        for one in private.columns:
-            if one.name.casefold() == node.name.casefold():
-                return one
-    return None
+def _column(scope: Scope, node: exp.Expr) -> Column | None:
+    """The private column that is meant."""
+    tables = (scope.context.private(table.node.name) for table in scope.of(node))
+    columns = (column for table in tables if table is not None for column in table.columns)
+    return next((column for column in columns if column.name.casefold() == node.name.casefold()), None)
