@@ -7,14 +7,17 @@ tests show what sqlglot does otherwise.  If one of them fails with a new version
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import duckdb
 import pytest
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.errors import OptimizeError
+from sqlglot.executor import execute
 from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.qualify_columns import qualify_columns
+from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
 from adyton.errors import InvalidRequest
@@ -171,3 +174,18 @@ def test_merging_a_constant_behind_a_left_join_is_wrong() -> None:
     assert (before, after) == ([(None,)], [(1,)])
     with pytest.raises(InvalidRequest, match="compute it outside"):
         rewritten(SqlText(text, SALES), tree_of(text), TABLES)
+
+
+def test_simplified_conditions_are_other_texts() -> None:
+    """A receipt holds what was asked, and its length counts for population intervals."""
+    texts = ("x > 1 AND x > 3", "x + 1 > 3", "NOT x > 3", "x BETWEEN 1 AND 3")
+    written = [simplify(parse_one(text)).sql() for text in texts]
+    assert written == ["x > 3", "x > 2", "x <= 3", "x <= 3 AND x >= 1"]
+
+
+def test_the_executor_computes_with_floating_point_numbers() -> None:
+    """The mean of three heights is compared with whole numbers, exactly."""
+    rows = [{"height": 1}, {"height": 1}, {"height": 2}]
+    (mean,) = execute("SELECT AVG(height) AS mean FROM shops", tables={"shops": rows}).rows
+    assert isinstance(mean[0], float)
+    assert Fraction(mean[0]) != Fraction(4, 3)
