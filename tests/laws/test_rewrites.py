@@ -179,6 +179,8 @@ CTES = [
     "SELECT COUNT(*), SUM(s.x), SUM(v.x), SUM(cost) FROM s JOIN v ON s.pid = v.who WHERE v.x > 0",
     "WITH s AS (SELECT pid, x AS a FROM sales), v AS (SELECT pid, x AS b FROM visits) "
     "SELECT COUNT(*), SUM(a), SUM(b), COUNT(DISTINCT pid) FROM s JOIN v USING (pid)",
+    "WITH a AS (SELECT kind, height + 1 AS h FROM shops WHERE open OR height > 0) SELECT COUNT(*) FROM sales "
+    "WHERE kind IN (SELECT kind FROM a WHERE h < 3 OR h > 3) OR x IN (SELECT h FROM a WHERE kind <> 'a' OR h > 1)",
     "WITH cold AS (SELECT kind FROM shops WHERE zone = 'cold') SELECT COUNT(*) FROM sales WHERE kind IN (SELECT kind FROM cold)",
 ]
 ANSWERS = [
@@ -475,6 +477,10 @@ def test_what_is_asked_is_what_one_would_write_by_hand(text: str, by_hand: str) 
         ),
         ("SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops)", "gives 3"),
         (
+            "SELECT COUNT(*) FROM (SELECT x AS pid, pid FROM sales) d JOIN visits USING (pid)",
+            "'pid', which is not once in both tables (line 1, column 77: pid)",
+        ),
+        (
             "SELECT COUNT(*) FROM sales WHERE height IN (SELECT kind FROM shops WHERE height > 5)",
             "no column 'height'",
         ),
@@ -549,6 +555,9 @@ def _doubled(levels: int, expression: str) -> str:
     [
         _doubled(30, "x + x"),
         _doubled(150, "x + 1"),
+        "WITH t0 AS (SELECT x FROM sales), "
+        + ", ".join(f"t{i} AS (SELECT a.x FROM t{i - 1} a, t{i - 1} b)" for i in range(1, 25))
+        + " SELECT COUNT(*) FROM t24",
         "SELECT COUNT(*) FROM "
         + "(SELECT * FROM " * 15
         + "sales"
