@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.from_clause import no_such_table
-from adyton.query.sql.names import starts_in
+from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Scope,
@@ -27,10 +28,10 @@ from adyton.query.sql.rewrite.scopes import (
     output_name,
     placed,
     sources,
-    speaks_of_answer,
 )
 
 _BEFORE_SELECT = "WHERE is read before SELECT names its columns: write out what it stands for"
+_OF_ANSWER = ("having", "order", "qualify")
 
 
 def write_out_names(context: Context, select: exp.Expr) -> None:
@@ -93,7 +94,7 @@ class NamesWrittenOut:
 
     def _column(self, clause: str, node: exp.Expr) -> None:
         item = item_called(self.select, node)
-        of_answer = item is not None and speaks_of_answer(clause, node)
+        of_answer = item is not None and clause in _OF_ANSWER and not _is_aggregated(node)
         if of_answer and self.keeps_answer:
             return
         if item is not None and (of_answer or (clause == "group" and not self.scope.of(node))):
@@ -181,6 +182,16 @@ def check_where(context: Context, select: exp.Expr) -> None:
     for node in columns_in(clause) if clause is not None and named - columns else []:
         if node.args.get("table") is None and node.name.casefold() in named - columns:
             raise context.source.refusal(node, _BEFORE_SELECT)
+
+
+def _is_aggregated(node: exp.Expr) -> bool:
+    """Whether an aggregate stands around ``node``: what is inside is about rows, not about the answer."""
+    above = node.parent
+    while above is not None and type(above) is not exp.Select:
+        if calls(above, AGGREGATES):
+            return True
+        above = above.parent
+    return False
 
 
 def _is_place(clause: str, node: exp.Expr) -> bool:

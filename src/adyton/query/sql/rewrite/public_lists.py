@@ -44,11 +44,10 @@ def list_public_values(context: Context, select: exp.Expr) -> None:
 
 
 def _inner(context: Context, node: exp.Expr) -> exp.Expr:
-    while type(node) is exp.Subquery:
-        node = node.this
-    if type(node) is not exp.Select:
-        raise context.source.refusal(node, "a sub-select is one SELECT")
-    return node
+    inner: exp.Expr = node.unnest()
+    if type(inner) is not exp.Select:
+        raise context.source.refusal(inner, "a sub-select is one SELECT")
+    return inner
 
 
 def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp.Expr) -> exp.Expr:

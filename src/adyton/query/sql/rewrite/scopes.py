@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import find_all_in_scope
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Dimension, Table
@@ -195,25 +196,18 @@ def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> ScopeTab
         raise context.source.refusal(node, "a sub-select is one SELECT")
     if inner.args.get("from_") is None:
         raise context.source.refusal(node, f"a sub-select names its table: FROM {context.tables[0].name}")
-    return ScopeTable(called, node, output_names(inner), join, inner)
+    return ScopeTable(called, node, list(map(output_name, inner.expressions)), join, inner)
 
 
 def is_in_from(select: exp.Expr) -> bool:
     """Whether a SELECT is a table of another one."""
     around = select.parent
-    while type(around) is exp.Subquery:
-        select, around = around, around.parent
-    return type(select) is exp.Subquery and isinstance(around, exp.From | exp.Join)
+    return type(around) is exp.Subquery and isinstance(around.unwrap().parent, exp.From | exp.Join)
 
 
 def output_name(item: exp.Expr) -> str:
     """How a sub-select calls what ``item`` gives; empty where it has no name."""
     return str(item.alias) if type(item) is exp.Alias else item.name if type(item) is exp.Column else ""
-
-
-def output_names(select: exp.Expr) -> list[str]:
-    """The names of what a SELECT lists."""
-    return list(map(output_name, select.expressions))
 
 
 def item_called(select: exp.Expr, node: exp.Expr) -> exp.Expr | None:
@@ -222,21 +216,6 @@ def item_called(select: exp.Expr, node: exp.Expr) -> exp.Expr | None:
         return None
     wanted = node.name.casefold()
     return next((item for item in select.expressions if output_name(item).casefold() == wanted), None)
-
-
-def speaks_of_answer(clause: str, node: exp.Expr) -> bool:
-    """Whether a name of the SELECT list comes first: outside of aggregates, behind the grouping."""
-    return clause in ("having", "order", "qualify") and not _is_aggregated(node)
-
-
-def _is_aggregated(node: exp.Expr) -> bool:
-    """Whether an aggregate stands around ``node``: what is inside is about rows, not about the answer."""
-    above = node.parent
-    while above is not None and type(above) is not exp.Select:
-        if calls(above, AGGREGATES):
-            return True
-        above = above.parent
-    return False
 
 
 def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
@@ -248,11 +227,7 @@ def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
 
 def columns_in(node: exp.Expr) -> list[exp.Expr]:
     """The columns that are named in ``node``, not those of sub-selects in it."""
-    return [
-        part
-        for part in node.walk(prune=lambda part: type(part) is exp.Subquery)
-        if type(part) is exp.Column and type(part.this) is exp.Identifier
-    ]
+    return [part for part in find_all_in_scope(node, exp.Column) if type(part.this) is exp.Identifier]
 
 
 def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
