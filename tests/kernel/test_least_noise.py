@@ -10,25 +10,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import rules
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import float_up
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PureCost
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms import randomized_response as rr
+from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.key_selection import LEAST_PROBABILITY, KeySelection
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, rate_of
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
-from adyton.kernel.special.mechanisms.sparse.sparse import MOST_POSITIVES
+from adyton.kernel.special.mechanisms.sparse.sparse import MOST_POSITIVES, Sparse
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.noise_intervals.proportions import noise_for_cost
+from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost, sparse_for_cost
 
 F = Fraction
 SHADE = 1 + F(1, 10**9)
@@ -46,7 +48,10 @@ def test_noise_for_a_price_costs_that_and_hardly_less(price: Fraction, adjacency
     for _ in range(5):
         boxes = tuple((-rng.randint(0, 9), rng.randint(1, 9)) for _ in range(rng.choice((1, 2))))
         moves = Sensitivity(boxes, rng.randint(1, 3), kind, rng.randint(1, 3))
-        for noise in (GaussianNoise.for_cost(moves, price), GeometricNoise.for_cost(moves, price)):
+        for noise in (
+            noise_for_cost(GaussianNoise, moves, price),
+            noise_for_cost(GeometricNoise, moves, price),
+        ):
             cost = noise.cost(moves).gdp if noise.norm == 2 else noise.cost(moves).pure
             assert price / SHADE**2 <= cost <= price
         rows = rng.randint(1, 3)
@@ -59,8 +64,8 @@ def test_noise_for_a_price_costs_that_and_hardly_less(price: Fraction, adjacency
             "refresh": rng.random() < 0.5,
             "sensitivity": rng.randint(1, 9),
         }
-        for machine in (Sparse, NumericSparse):
-            sparse = machine.for_cost(price, rng.randint(1, 9), **facts)
+        for buy in (sparse_for_cost, numeric_sparse_for_cost):
+            sparse = buy(price, rng.randint(1, 9), **facts)
             assert price / SHADE <= sparse.cost().pure <= price
 
 
@@ -172,9 +177,9 @@ BORDERS: list[Border] = [
     (lambda v: rr.RandomizedResponse.two_coins().error(10, v), [0.5], [0.0, 1.0]),
     (lambda v: Sparse(v, F(1), F(1)), [1, MOST_POSITIVES], [0, MOST_POSITIVES + 1, True, 1.0]),
     (lambda v: Sparse(1, F(1), F(1), v), [1], [0, -1, 1.0, True]),
-    (lambda v: NumericSparse.for_cost(F(1), 1, share=v), [F(1, 2)], [F(0), F(1)]),
-    (lambda v: Sparse.for_cost(F(1), 1, threshold_share=v), [F(1, 2)], [F(0), F(1)]),
-    (lambda v: Sparse(1, F(1), F(1)).error(*v), [(0.5, 1)], [(0.0, 1), (1.0, 1), (0.5, 0)]),
+    (lambda v: numeric_sparse_for_cost(F(1), 1, share=v), [F(1, 2)], [F(0), F(1)]),
+    (lambda v: sparse_for_cost(F(1), 1, threshold_share=v), [F(1, 2)], [F(0), F(1)]),
+    (lambda v: comparison_error(Sparse(1, F(1), F(1)), *v), [(0.5, 1)], [(0.0, 1), (1.0, 1), (0.5, 0)]),
     (lambda v: KeySelection(NOISE, 2, v), [F(99, 100), 2 * LEAST_PROBABILITY], [F(1), LEAST_PROBABILITY]),
     (lambda v: GaussianMeasured(Strategy("x", np.eye(2, dtype=int)), F(1), v), [1, 2**40], [0, 2**40 + 1]),
     (lambda v: ResidualAttribute(v), [2], [1]),

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from mpmath import mp
 
+from adyton.arithmetic.search import edge, whole_edge
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import outward as o
 from adyton.kernel.exact.cells import Cells, largest, weighted, whole
 from adyton.kernel.exact.curves import Curve, curve_steps
 from adyton.kernel.exact.doubled import two_product, two_sum
-from adyton.kernel.exact.search import edge, whole_edge
 from adyton.kernel.exact.shares import query_share
 
 F = Fraction

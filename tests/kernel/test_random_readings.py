@@ -45,10 +45,12 @@ from adyton.kernel.sensitivity.reading import centred_and_counted, moment_values
 from adyton.kernel.terms import expressions as e
 from adyton.kernel.terms import leaves as f
 from adyton.kernel.terms import measures as m
-from adyton.kernel.terms.buckets import Bucket, group_size, group_values, has_null
+from adyton.kernel.terms.buckets import Bucket, group_size, has_null
 from adyton.kernel.terms.disjoint import Exclusions, facts_of
 from adyton.kernel.terms.expressions import NumberExpression
 from adyton.kernel.terms.persons import PersonNumber, table_of_persons
+from adyton.query.labels import group_values
+from adyton.query.length import weight
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
 from how_often import often
 
@@ -389,9 +391,7 @@ def test_numbers_of_persons_that_no_column_can_hold_are_refused() -> None:
     table = table_of_persons(
         people, f.IsTrue(SMOKER), (("n", rows), ("age", PersonNumber("sum", f.ValueOf(AGE))))
     )
-    assert (table.most_rows, table.has_everybody, table.behind) == (1, False, people)
-    assert table.never_missing == [table.column("n")]
-    assert table_of_persons(people, f.EVERY_ROW, (("n", rows),)).has_everybody
+    assert (table.most_rows, table.behind) == (1, people)
     for other in (
         replace(people, person=None),
         replace(people, most_rows=None),
@@ -436,10 +436,10 @@ WEIGHTS: list[tuple[Any, int, int]] = [  # to write it, and to ask whether it ha
 def test_a_weight_is_how_often_a_column_or_a_number_is_read(place: int) -> None:
     """A clip asks whether there is a value, too.  Mutants: each pair of ``_PAIRS``."""
     node, once, present = WEIGHTS[place]
-    assert m.weight(node) == once
+    assert weight(node) == once
     lattice = e.Plus(node, f.ValueOf(AGE)).lattice
     clipped = e.Clip(e.Plus(node, f.ValueOf(AGE)), lattice.low * lattice.step, lattice.high * lattice.step)
-    assert m.weight(clipped) == once + present + 2
+    assert weight(clipped) == once + present + 2
 
 
 # Readings --------------------------------------------------------------------------------------------------
