@@ -654,7 +654,7 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     ]
     shown += [
         json.dumps(answer.to_json()),
-        json.dumps(monitor.statement().to_json()),
+        json.dumps(monitor.budget().to_json()),
         repr(monitor.answers()),
     ]
     shown += [repr(curator.receipts()), repr(curator.budget()), str(curator.budget())]
