@@ -125,7 +125,7 @@ def test_A17_no_sequence_of_prices_passes_the_limit(accounting: str) -> None:
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_A17_the_same_through_ask(accounting: str) -> None:
-    """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the books.
+    """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the ledger.
 
     Mutant: ``Basket.order`` for half of the amount.
     """

@@ -345,7 +345,7 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUERIES:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    used, whole = "cost", f"the budget of {facts['by']}" if "by" in facts else "the budget"
+    used, whole = "cost", f"the budget share of {facts['by']}" if "by" in facts else "the budget"
     if "shared_budget" in facts:
         whole = f"the shared budget {facts['shared_budget']}"
     if isinstance(refusal, ValidityRefused):

@@ -180,13 +180,13 @@ def check_budgets(header: Header, spent: int, order: Order, spent_by: int) -> No
 def _beyond(
     header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
 ) -> PrivacyRefused:
-    """``by`` is whose limit it was, if not that of all together."""
+    """``by`` is whose budget share it was, if not the budget of all together."""
     amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
     facts = {name: decimal_text(amount) for name, amount in amounts.items()}
     facts |= {"counted_in": header.accounting, **whose}
     message = (
-        "{requested} ({counted_in}) was requested, but {spent} of the budget {limit}"
-        + (" of {by}" if whose else "")
+        "{requested} ({counted_in}) was requested, but {spent} of the "
+        + ("budget share {limit} of {by}" if whose else "budget {limit}")
         + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
     )
     return PrivacyRefused(message.format(**facts), **facts)
