@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WORK = ("asking", "engines", "ledger", "service", "holdout")
+WORK = ("asking", "first_intervals", "later_intervals", "engines", "ledger", "service", "holdout")
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.kernel.terms.buckets import group_values
 from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 
 

@@ -24,12 +24,15 @@ from adyton.audit import audit
 from adyton.audit.black_box import Verdict
 from adyton.curator.curator import Curator
 from adyton.kernel.ledger import Header, MemoryLedger, Receipt
-from adyton.kernel.mechanisms import NumericSparse, Sparse, SparseState
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
-from adyton.kernel.special.mechanisms.sparse import above_threshold, numeric_sparse, sparse
+from adyton.kernel.special.mechanisms.sparse import numeric_sparse, sparse
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
+from adyton.monitors import plan
 from adyton.monitors.plan import machine_of
+from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.study import Study
 from how_often import crossed, often
 from in_bulk import in_bulk
@@ -87,7 +90,7 @@ def _drawn_in_bulk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
         return block.pop()
 
     monkeypatch.setattr(two_sided_geometric, "draw", draw)
-    for module in (above_threshold, sparse, numeric_sparse):
+    for module in (sparse, numeric_sparse):
         if hasattr(module, "draw_one"):
             monkeypatch.setattr(module, "draw_one", draw_one)
 
@@ -109,15 +112,15 @@ def test_A14_our_monitors_keep_their_price(asked: tuple[int, ...], numeric: bool
 
 def price_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise and cost as if there were one positive, however many there are."""
-    sound, real = Sparse.for_cost.__func__, Sparse.cost  # type: ignore[attr-defined]
+    real = Sparse.cost
 
-    def for_cost(cls: type[Sparse], epsilon: Fraction, positives: int, **words: Any) -> Sparse:
-        return replace(sound(cls, epsilon, 1, **words), positives=positives)
+    def for_cost(epsilon: Fraction, positives: int, **words: Any) -> Sparse:
+        return replace(sparse_for_cost(epsilon, 1, **words), positives=positives)
 
     def cost(self: Sparse) -> PureCost:
         return real(replace(self, positives=1))
 
-    monkeypatch.setattr(Sparse, "for_cost", classmethod(for_cost))
+    monkeypatch.setattr(plan, "sparse_for_cost", for_cost)
     monkeypatch.setattr(Sparse, "cost", cost)
 
 
@@ -136,17 +139,17 @@ def no_noise_on_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 def tells_what_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The noisy count of the comparison itself, which has passed the secret threshold, as if it were free."""
 
-    def for_cost(cls: type[NumericSparse], epsilon: Fraction, positives: int, **words: Any) -> NumericSparse:
-        machine = Sparse.for_cost(epsilon, positives, **words)
-        return cls(machine, machine.query_scale)
+    def for_cost(epsilon: Fraction, positives: int, **words: Any) -> NumericSparse:
+        machine = sparse_for_cost(epsilon, positives, **words)
+        return NumericSparse(machine, machine.query_scale)
 
-    monkeypatch.setattr(NumericSparse, "for_cost", classmethod(for_cost))
+    monkeypatch.setattr(plan, "numeric_sparse_for_cost", for_cost)
     monkeypatch.setattr(NumericSparse, "cost", lambda self: self.sparse.cost())
 
     def step(
         self: NumericSparse, watch: SparseState, exact: int, threshold: int, bits: Any
     ) -> tuple[int | None, SparseState]:
-        noisy = exact + above_threshold.draw_one(self.sparse.query_scale, bits)
+        noisy = exact + sparse.draw_one(self.sparse.query_scale, bits)
         above = noisy >= threshold + watch.offset
         return (noisy if above else None), self.sparse.after(watch, above, bits)
 

@@ -19,6 +19,7 @@ from adyton.audit import audit
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import PureCost
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.noise_intervals.laws import geometric_pmf
 from adyton.textbook.noisy_max import NoisyMax
 from in_bulk import in_bulk
 from seeded import Seeded
@@ -83,7 +84,7 @@ def test_A15_what_is_released_has_that_law(
         scales.add(scale)
         return np.array(waiting[:count])
 
-    weight = [two_sided_geometric.pmf(selection.scale, z) for z in range(reach + 1)]
+    weight = [geometric_pmf(selection.scale, z) for z in range(reach + 1)]
     monkeypatch.setattr(two_sided_geometric, "draw", scripted)
     won = [0.0, 0.0]
     for a, b in itertools.product(range(-reach, reach + 1), repeat=2):

@@ -29,7 +29,7 @@ from adyton.kernel.terms.expressions import (
     Times,
 )
 from adyton.kernel.terms.leaves import Always, Constant, IsTrue, Lookup, ValueOf
-from adyton.kernel.terms.measures import weight
+from adyton.query.length import weight
 from adyton.study import Study
 
 BIT, TRUTH = IntegerColumn("bit", 0, 1), BooleanColumn("truth")

@@ -21,6 +21,7 @@ from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
+from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf
 from seeded import Seeded
 
 dp = pytest.importorskip("opendp.prelude")
@@ -74,13 +75,13 @@ def same(one: Sequence[int], two: Sequence[int]) -> float:
 def test_discrete_laplace_has_our_law(scale: float) -> None:
     theirs = their_laplace(scale)
     ours = two_sided_geometric.draw(scale, SAMPLES, Seeded(1)).tolist()
-    assert fit(theirs, lambda z: two_sided_geometric.pmf(scale, z)) > ALARM
+    assert fit(theirs, lambda z: geometric_pmf(scale, z)) > ALARM
     assert same(ours, theirs) > ALARM
 
 
 def test_the_test_of_fit_would_notice_a_tenth_less_noise() -> None:
     theirs = their_laplace(3.0)
-    assert fit(theirs, lambda z: two_sided_geometric.pmf(2.7, z)) < ALARM
+    assert fit(theirs, lambda z: geometric_pmf(2.7, z)) < ALARM
     assert same(two_sided_geometric.draw(2.7, SAMPLES, Seeded(2)).tolist(), theirs) < ALARM
 
 
@@ -112,7 +113,7 @@ def test_gaussian_noise_costs_the_same_rho(scale: float) -> None:
 
 def test_with_much_noise_the_two_gaussians_are_hard_to_tell_apart() -> None:
     theirs = their_gaussian(20.0)
-    assert fit(theirs, lambda z: rounded_gaussian.pmf(20.0, z)) > ALARM
+    assert fit(theirs, lambda z: gaussian_pmf(20.0, z)) > ALARM
     assert same(rounded_gaussian.draw(20.0, SAMPLES, Seeded(3)).tolist(), theirs) > ALARM
 
 
@@ -121,11 +122,11 @@ def test_documented_difference_with_little_noise_the_two_gaussians_are_different
     scale = 0.6
     theirs = their_gaussian(scale)
     assert fit(theirs, discrete_gaussian(scale)) > ALARM
-    assert fit(theirs, lambda z: rounded_gaussian.pmf(scale, z)) < ALARM
+    assert fit(theirs, lambda z: gaussian_pmf(scale, z)) < ALARM
     reach = range(-40, 41)
     rounded, discrete = (
         math.fsum(z * z * law(z) for z in reach)
-        for law in (lambda z: rounded_gaussian.pmf(scale, z), discrete_gaussian(scale))
+        for law in (lambda z: gaussian_pmf(scale, z), discrete_gaussian(scale))
     )
     assert discrete <= scale**2 <= rounded
     assert rounded == pytest.approx(scale**2 + 1 / 12, rel=0.01)
@@ -136,7 +137,7 @@ def test_documented_difference_only_the_rounded_gaussian_is_gdp() -> None:
     scale = 0.6
     passes = {"rounded": False, "discrete": False}
     for name, law in (
-        ("rounded", lambda z: rounded_gaussian.pmf(scale, z)),
+        ("rounded", lambda z: gaussian_pmf(scale, z)),
         ("discrete", discrete_gaussian(scale)),
     ):
         chances = [law(z) for z in range(-30, 32)]

@@ -35,10 +35,10 @@ from adyton.kernel.schema import (
     day_of,
 )
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Sum
 from adyton.planning.readings import readings_of
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study

@@ -19,10 +19,7 @@ READS = {"exact", "found"}
 # Packages that hold ledgers and engines, that build them, or that attack and test them.
 KEEPS_LEDGERS = {"kernel", "ledgers", "testing"}
 KEEPS_ENGINES = {"kernel", "engines", "testing"}
-MAY_READ = {
-    "setup/checking.py": "the owner checks the own table, and nothing of it is released",
-    "audit/watching.py": "the auditor knows both tables",
-}
+MAY_READ = {"setup/exact.py": "one function, for the owner and the auditor: nothing of it is released"}
 MAY_CHARGE = {
     "holdout/answers/bought.py": "a holdout has a ledger and hidden labels of its own",
     "holdout/stages.py": "the same: a method that is paid for at once",

@@ -22,7 +22,6 @@ from adyton.kernel import noisy
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.price import Label, Priced, price
 from adyton.kernel.privacy import BoundedRangeCost, Cost, GaussianCost, Guarantee, PrivacyUnit, PureCost
@@ -31,6 +30,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.special.choice import Choice, of_one_value, of_scores
 from adyton.kernel.special.discovery import NUMBER_OF_KEYS
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.kernel.terms.measures import Extreme, Quantile
@@ -104,7 +104,7 @@ def batch(known: Study, texts: Sequence[str], strategy: str | None = None) -> An
 
 
 def priced(known: Study, measurement: Any) -> Priced:
-    return price(measurement, known.protection, Label("q", "d"))
+    return price(measurement, known.protection, Label(("q",), "d"))
 
 
 # What one unit can do --------------------------------------------------------------------------------------

@@ -22,15 +22,15 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
-from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.monitors.pmw.run import PrivateMwPlan
 from adyton.noise_intervals import selections
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.noise_intervals.selections import shortfall_of
+from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost, sparse_for_cost
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.coordinated.range_workload import Prefixes
 from adyton.planning.coordinated.strategies import identity, tree, wavelet
+from adyton.textbook.above_threshold import AboveThreshold
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 from adyton.textbook.noisy_max import NoisyMax
@@ -72,11 +72,11 @@ SENSITIVITY = tuple(
 
 
 def _gaussian(price: Fraction, **shape: Any) -> GaussianNoise:
-    return GaussianNoise.for_cost(_moved(**shape), price)
+    return noise_for_cost(GaussianNoise, _moved(**shape), price)
 
 
 def _geometric(price: Fraction, **shape: Any) -> GeometricNoise:
-    return GeometricNoise.for_cost(_moved(**shape), price)
+    return noise_for_cost(GeometricNoise, _moved(**shape), price)
 
 
 PRICED = tuple(dict(price="1/70", **shape) for shape in SHAPES)
@@ -260,39 +260,41 @@ SELECTION = (
     ),
     never_smaller(
         "sparse: noise of queries",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).query_scale,
+        lambda epsilon, positives, **a: sparse_for_cost(epsilon, positives, **a).query_scale,
         *SPLITS,
     ),
     never_smaller(
         "sparse: noise of the threshold",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).threshold_scale,
+        lambda epsilon, positives, **a: sparse_for_cost(epsilon, positives, **a).threshold_scale,
         *SPLITS,
     ),
     never_smaller(
         "sparse: error",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon / 1000, positives, **a).error(0.95, 100),
+        lambda epsilon, positives, **a: comparison_error(
+            sparse_for_cost(epsilon / 1000, positives, **a), 0.95, 100
+        ),
         *SPLITS,
     ),
     never_smaller(
         "sparse: pure cost",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).cost().pure,
+        lambda epsilon, positives, **a: sparse_for_cost(epsilon, positives, **a).cost().pure,
         *SPLITS,
     ),
     never_smaller(
         "sparse: rho",
-        lambda epsilon, positives, **a: Sparse.for_cost(epsilon, positives, **a).cost().zcdp,
+        lambda epsilon, positives, **a: sparse_for_cost(epsilon, positives, **a).cost().zcdp,
         *SPLITS,
     ),
     never_smaller(
         "numeric sparse: error of a value",
-        lambda epsilon, positives, **a: NumericSparse.for_cost(epsilon / 1000, positives, **a).value_error(
+        lambda epsilon, positives, **a: numeric_sparse_for_cost(epsilon / 1000, positives, **a).values.error(
             0.95
         ),
         SPLITS[1],
     ),
     never_smaller(
         "numeric sparse: pure cost",
-        lambda epsilon, positives, **a: NumericSparse.for_cost(epsilon, positives, **a).cost().pure,
+        lambda epsilon, positives, **a: numeric_sparse_for_cost(epsilon, positives, **a).cost().pure,
         SPLITS[1],
     ),
     never_smaller("sparse: late halt", late_halt_cost, dict(positives=7, epsilon="1/3")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.schema import CategoryColumn
-from adyton.kernel.terms.buckets import Bucket, group_values
+from adyton.kernel.schema import CategoryColumn, TextColumn
+from adyton.kernel.terms.buckets import Bucket, group_size
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,
@@ -36,6 +36,7 @@ from adyton.kernel.terms.measures import (
     SumOfPersons,
     Variance,
 )
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, query_text
@@ -234,3 +235,11 @@ def _with_changed(node: Any, path: tuple[Any, ...]) -> Any:
         return (*node[:step], _with_changed(node[step], rest), *node[step + 1 :])
     parts = {part.name: getattr(node, part.name) for part in fields(node) if part.init}
     return type(node)(**{**parts, step: _with_changed(parts[step], rest)})
+
+
+@given(all_groups().filter(lambda group: not isinstance(group, TextColumn)))
+def test_law_a_group_is_as_large_as_its_list_of_values(group: Any) -> None:
+    """Mutants: ``group_size`` without NULL; of a boolean 1; of a category or a number one too few."""
+    null = replace(group, null=True) if isinstance(group, Bucket) else replace(group, missing=True)
+    for one in (group, null):
+        assert group_size(one) == len(group_values(one))

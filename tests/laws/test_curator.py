@@ -184,7 +184,7 @@ def test_law_refusal_costs_nothing(accounting: str) -> None:
     largest = Fraction(caught.value.facts["largest"])
     assert largest == Fraction(caught.value.facts["limit"]) - Fraction(caught.value.facts["spent"])
     asker.ask("SELECT COUNT(*) FROM people", share=1)  # one refusal never ends a session
-    assert ledger.spent() <= ledger.header.limit
+    assert ledger.spent() <= ledger.header.budget
 
 
 BAD_PRICES: list[dict[str, Any]] = [
@@ -250,11 +250,11 @@ def test_law_no_sequence_of_prices_overspends_or_gives_back(shares: list[Fractio
         try:
             asker.ask(f"SELECT COUNT(*) FROM people WHERE age > {i}", share=share)
         except adyton.InvalidRequest:
-            left = ledger.header.limit - ledger.spent()
+            left = ledger.header.budget - ledger.spent()
             assert 1 <= left < 1000 / share  # units of 1e-18: too little for any noise
         except adyton.PrivacyRefused:
             assert ledger.spent() == ledger.header.limit  # of nothing there is no share
-        assert last <= ledger.spent() <= ledger.header.limit
+        assert last <= ledger.spent() <= ledger.header.budget
         last = ledger.spent()
     assert asker.budget().spent.share <= 1
 

@@ -13,7 +13,9 @@ import pytest
 
 import adyton
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.schema import IntegerColumn, Table, TextColumn
+from adyton.query.description import Dictionary, canonical_value
+from adyton.query.request import request_of
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity, read_study
 from shared_budgets import shared_budget_of, study_of
@@ -87,6 +89,10 @@ def test_registered_queries_have_the_shortest_descriptions(tmp_path: Path) -> No
             "not one query",
         ),
         ({"validity": 'dictionary = "schema"', "table": "values_from_rows = true"}, "init --public"),
+        (
+            {"validity": 'registered = ["SELECT AVG(x) FROM t"]', "table": "values_from_rows = true"},
+            "remove validity.registered",
+        ),
         ({"table": "values_from_rows = 3"}, "true or false"),
     ],
 )
@@ -94,6 +100,21 @@ def test_a_wrong_file_is_refused_with_the_reason(tmp_path: Path, words: dict[str
     with pytest.raises(InvalidRequest, match=said):
         read_study(written(tmp_path, **words))
     assert not list(tmp_path.glob("*.ledger"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"dictionary": "both"}, "schema or universal, not 'both'"),
+        ({"dictionary": None}, "schema or universal, not None"),
+        ({"registered": "SELECT AVG(x) FROM t"}, "a list of SQL texts"),
+        ({"registered": (3,)}, "a list of SQL texts"),
+    ],
+)
+def test_a_study_made_in_python_is_refused_with_the_same_reasons(words: dict[str, Any], said: str) -> None:
+    """Mutant: whatever is not universal stands for the owner's word that nobody looked."""
+    with pytest.raises(InvalidRequest, match=said):
+        Validity(Fraction(95, 100), **words)
 
 
 @pytest.mark.parametrize(
@@ -108,10 +129,55 @@ def test_a_dictionary_cannot_be_changed_after_the_first_receipt(tmp_path: Path, 
 
 
 def test_the_version_of_the_weights_is_a_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study that was charged under other weights is refused with the reason, and not charged again."""
     path = written(tmp_path, validity='dictionary = "schema"')
-    before = read_study(path).fingerprint
-    monkeypatch.setattr("adyton.study.facts.VERSION", 2)
-    assert read_study(path).fingerprint != before
+    with adyton.open(path) as curator:
+        curator.ask(SQL, epsilon="0.1")
+        charged = curator.statement().spent
+    with monkeypatch.context() as later:
+        later.setattr("adyton.study.facts.VERSION", 2)
+        said = r'dictionary: \["schema", 1\] in the ledger, \["schema", 2\] here'
+        with pytest.raises(CuratorError, match=said), adyton.open(path) as curator:
+            curator.ask("SELECT COUNT(*) FROM t", epsilon="0.1")
+    with adyton.open(path) as curator:
+        assert curator.statement().spent == charged
+
+
+PEOPLE = adyton.PrivacyUnit("add-remove", person="who", rows=2)
+
+
+def _of_persons(dictionary: str) -> Study:
+    validity = Validity(Fraction(95, 100), dictionary=dictionary)
+    table = Table("t", (IntegerColumn("x", 0, 99), IntegerColumn("z", 0, 9)), rows=4_000, person="who")
+    return Study(table, PEOPLE, adyton.Guarantee(2, 1e-9), validity=validity)
+
+
+def test_persons_whose_rows_are_cut_have_descriptions_by_the_schema_alone() -> None:
+    """Which rows of a person count follows from a hash of all columns, so a query depends on the whole file.
+
+    Mutant: columns that a query does not name are not spelled out, and yet the query has a description.
+    """
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"who": np.arange(12_000) // 3, "x": rng.integers(0, 100, 12_000), "z": 0})
+    found = {}
+    for name in ("schema", "universal"):
+        with adyton.open(_of_persons(name), data=frame) as curator:
+            curator.ask("SELECT COUNT(DISTINCT who) FROM t", epsilon="0.2")
+            answer = curator.ask(SQL, epsilon="0.5")
+            found[name] = list(answer.certificate.nats.values())
+            assert ("DESCRIBED-QUERIES" in answer.certificate.theorems) == (name == "schema")
+            interval = answer.population_interval
+            assert interval.low <= 49.5 <= interval.high
+    assert found["universal"] == []
+    assert 0 < found["schema"][0] < 6
+
+
+def test_persons_of_an_amended_study_have_no_descriptions() -> None:
+    query = request_of(SQL, _of_persons("schema").table).query
+    known = _of_persons("schema")
+    amended = known.after_its_first_receipt(amended=True, described=True)
+    assert known.nats(query, query.measures[0][1]) is not None
+    assert amended.nats(query, query.measures[0][1]) is None
 
 
 def test_an_amended_study_has_universal_descriptions_alone(tmp_path: Path) -> None:
@@ -173,6 +239,31 @@ def test_an_amended_study_that_began_a_shared_budget_has_universal_descriptions(
     for new in of_two[1][1:]:
         with adyton.open(new) as curator:
             assert not curator.preview(SQL, epsilon="0.01").certificate.nats
+
+
+@pytest.mark.parametrize("points", ["10", "10, 20, 30, 40, 50, 60, 70, 80"])
+def test_each_point_of_a_registered_distribution_is_counted(tmp_path: Path, points: str) -> None:
+    """Every point has an interval of its own.  Mutant: all points for the price of one."""
+    sql = f"SELECT CDF(x, {points}) FROM t"
+    path = written(tmp_path, validity=f'dictionary = "schema"\nregistered = ["{sql}"]')
+    many = points.count(",") + 1
+    assert nats(path, sql) == pytest.approx(np.log(2 * many), abs=1 / 32)
+
+
+def test_a_query_whose_groups_are_found_in_the_data_cannot_be_registered() -> None:
+    """Nobody knows in advance how many groups there are, so none of them has a weight.
+
+    Mutants: such a query has the ln(2N) nats of the others, in the study file or in its dictionary.
+    """
+    table = Table("t", (TextColumn("city"), IntegerColumn("x", 0, 99)), rows=4_000)
+    sql = "SELECT city, AVG(x) FROM t GROUP BY city"
+    query = request_of(sql, table).query
+    listed = frozenset([canonical_value(query, query.measures[0][1])])
+    assert Dictionary(table, "schema", listed).nats(query, query.measures[0][1]) is None
+    limit, unit = adyton.Guarantee(2, Fraction(1, 10**9)), adyton.PrivacyUnit("replace-one")
+    validity = Validity(Fraction(95, 100), dictionary="schema", registered=(sql,))
+    with pytest.raises(InvalidRequest, match="found in the data"):
+        Study(table, unit, limit, validity=validity, discovery_delta=Fraction(1, 10**10))
 
 
 def test_a_table_without_a_name_for_it_is_described_by_its_columns() -> None:

@@ -83,6 +83,7 @@ def test_after_a_published_test_only_described_ones_have_a_threshold() -> None:
     [
         ({"null": 3}, "name the query"),
         ({"query": "SELECT COUNT(*), AVG(x) FROM t"}, "one query with one value"),
+        ({"query": "SELECT CDF(x, 10, 20) FROM t"}, "one query with one value"),
         ({"query": SQL, "method": "guess"}, "no test is called 'guess'"),
         ({"query": SQL, "null": "much"}, "null"),
         ({"query": "SELECT MAX(x) FROM t"}, "no description"),

@@ -26,8 +26,8 @@ from adyton.kernel.schema import (
     day_number,
     day_of,
 )
-from adyton.kernel.terms.buckets import group_values
 from adyton.query.conditions.possible import KnownRows
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number

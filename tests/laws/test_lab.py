@@ -24,10 +24,10 @@ from adyton.figures.sources import BASSI
 from adyton.holdout.methods import thresholdout
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.kernel.mechanisms import GaussianNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import PureCost
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.sparse import sparse as sparse_module
@@ -41,6 +41,7 @@ from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.lab.choices.noisy_max import log_chance
 from adyton.lab.measuring import composition, gaussian_calibration
 from adyton.lab.measuring.laplace_error import mean_error, variance
+from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf, geometric_tail
 from adyton.query.description import Dictionary
 from adyton.textbook.mwem import Mwem
 from adyton.textbook.noisy_max import NoisyMax
@@ -240,8 +241,8 @@ def test_the_right_versions_keep_their_guarantee_on_every_small_pair(c: int) -> 
 
 def test_log_below_is_the_law_of_the_noise() -> None:
     gaps = np.arange(-30, 31)
-    exact = [math.log(1 - two_sided_geometric.tail(2.5, int(g))) for g in gaps if g > 0]
-    exact = [math.log(two_sided_geometric.tail(2.5, int(1 - g))) for g in gaps if g <= 0] + exact
+    exact = [math.log(1 - geometric_tail(2.5, int(g))) for g in gaps if g > 0]
+    exact = [math.log(geometric_tail(2.5, int(1 - g))) for g in gaps if g <= 0] + exact
     assert broken.log_below(Fraction(5, 2), gaps) == pytest.approx(exact, rel=1e-10)
     assert broken.log_below(None, np.array([-1, 0, 1])).tolist() == [-math.inf, -math.inf, 0]
 
@@ -270,7 +271,7 @@ def test_exact_answers_name_bob() -> None:
 
 def test_the_winner_of_three_by_enumeration() -> None:
     scale, counts, reach = Fraction(1), (1, 0, 2), 40
-    pmf = [two_sided_geometric.pmf(1.0, z) for z in range(-reach, reach + 1)]
+    pmf = [geometric_pmf(1.0, z) for z in range(-reach, reach + 1)]
     noisy = [{count + z - reach: p for z, p in enumerate(pmf)} for count in counts]
     wins = sum(
         p * math.prod(sum(q for v, q in other.items() if v <= value) for other in noisy[1:])
@@ -281,7 +282,7 @@ def test_the_winner_of_three_by_enumeration() -> None:
 
 
 def test_the_moments_of_the_noise_are_those_of_its_law() -> None:
-    law = {z: two_sided_geometric.pmf(3.0, z) for z in range(-200, 201)}
+    law = {z: geometric_pmf(3.0, z) for z in range(-200, 201)}
     assert mean_error(3.0) == pytest.approx(sum(abs(z) * p for z, p in law.items()), rel=1e-12)
     assert variance(3.0) == pytest.approx(sum(z * z * p for z, p in law.items()), rel=1e-12)
 
@@ -289,7 +290,7 @@ def test_the_moments_of_the_noise_are_those_of_its_law() -> None:
 def test_the_best_guess_is_right_as_often_as_its_law_says() -> None:
     """By enumeration of both noises, for every Bob.  Mutant: differences beyond the ends are not counted."""
     sigma, reach = 2.0, 30
-    law = {z: rounded_gaussian.pmf(sigma, z) for z in range(-reach, reach + 1)}
+    law = {z: gaussian_pmf(sigma, z) for z in range(-reach, reach + 1)}
     right = sum(
         p * q
         for bob in range(6)
@@ -367,7 +368,7 @@ def _narrow_rounding() -> Planted:
 
 
 def _steep_noise() -> Planted:
-    right = two_sided_geometric.pmf
+    right = geometric_pmf
     return two_sided_geometric, "pmf", lambda scale, z: right(scale / 2, z)
 
 

@@ -21,17 +21,19 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger
-from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.comparing import public_notes
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 from adyton.kernel.special.monitor import replace_one_cost
 from adyton.monitors.kinds import KINDS
 from adyton.monitors.notes import MonitorEntry, chained, entry_of
 from adyton.monitors.plan import largest_epsilon, machine_of
 from adyton.study import Study, Validity
+from adyton.textbook.above_threshold import AboveThreshold
 from kept_rows import kept_engine
 from processes import APART
 from seeded import Seeded
@@ -170,8 +172,8 @@ def test_law_a_share_of_what_is_left_always_fits(accounting: str, adjacency: str
     curator, _, ledger = asker(study(accounting, adjacency))
     for share in ("0.5", "0.3", 1):
         curator.open_monitor(positives=2, share=share)
-        assert ledger.spent() <= ledger.header.limit
-    assert ledger.header.limit - ledger.spent() < ledger.header.limit * 1e-9
+        assert ledger.spent() <= ledger.header.budget
+    assert ledger.header.budget - ledger.spent() < ledger.header.budget * 1e-9
 
 
 def test_law_a_monitor_that_does_not_fit_is_refused_free_of_charge(accounting: str) -> None:

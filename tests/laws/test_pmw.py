@@ -22,13 +22,13 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Ledger, MemoryLedger, SqliteLedger
-from adyton.kernel.mechanisms import NumericSparse, Sparse
 from adyton.kernel.paid import charge
 from adyton.kernel.price import Label, price
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
 from adyton.kernel.special.comparing import public_notes
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import replace_one_cost
 from adyton.monitors.pmw.notes import chained, entry_of
 from adyton.monitors.pmw.open_pmw import OpenPmw
@@ -123,7 +123,7 @@ def quietly(
     curator: Curator, ledger: Ledger, terms: Terms | None = None, request: str | None = None
 ) -> OpenPmw:
     made, known = terms or quiet(), curator.study
-    priced = price(made.measurement(known), known.protection, Label(made.text, made.detail))
+    priced = price(made.measurement(known), known.protection, Label((made.text,), made.detail))
     charge(ledger, priced, request)
     return curator.pmw(1)
 
@@ -147,7 +147,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(accounting: str, a
     pmw = opened(curator)
     total = [1] if adjacency == "add-remove" else []  # the only reading of the opening
     assert (ledger.count(), engine.charged_at_read) == (1, total)
-    assert ledger.header.limit * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.limit
+    assert ledger.header.budget * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.budget
     for age in (90, 80):
         pmw.feed(COUNT.format(age))
     assert (engine.charged_at_read, ledger.count()) == ([*total, 1, 1], 1)
@@ -297,7 +297,7 @@ def test_law_an_interval_is_that_of_the_noise_or_of_the_comparisons() -> None:
     assert {a.measured for a in answers} == {True, False} or not any(a.measured for a in answers)
     run = terms.run(ROWS)
     for answer in answers:
-        half = terms.machine.value_error(0.95) if answer.measured else run.guess_error(0.95, QUERIES)
+        half = terms.machine.values.error(0.95) if answer.measured else run.guess_error(0.95, QUERIES)
         assert answer.noise_interval.high - answer.value == answer.value - answer.noise_interval.low == half
     assert pmw.answers() == answers
 

@@ -16,9 +16,9 @@ from adyton.errors import InvalidRequest
 from adyton.figures.answers import figure_of
 from adyton.kernel.schema import DateColumn, Table
 from adyton.kernel.terms.leaves import DayFrom, DayOf
-from adyton.kernel.terms.measures import weight
 from adyton.query.calendar import last_of_month, later, start_of
 from adyton.query.canonical import canonical_text
+from adyton.query.length import weight
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.read import parse_group, parse_number
 from adyton.query.text import number_text

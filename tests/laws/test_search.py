@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.arithmetic.search import (
+    edge,
     edges,
     edges_in_few_calls,
     geometric,
@@ -21,8 +22,9 @@ from adyton.arithmetic.search import (
     least_within,
     reaching,
     root_between,
+    whole_edge,
 )
-from adyton.kernel.exact.search import edge, whole_edge
+from adyton.kernel.exact.search import largest_real
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))
@@ -204,3 +206,10 @@ def test_law_a_root_lies_between_two_adjacency(place: float, power: float) -> No
     assert low < place * (1 + 1e-12)
     assert place <= high * (1 + 1e-12)
     assert high - low <= 1e-9 * high
+
+
+@given(st.floats(1e-12, 1e12))
+def test_law_the_largest_real_fits_and_a_little_more_does_not(limit: float) -> None:
+    """Mutants: ``largest_real`` that returns ``high``, stops ten times too early, or never doubles."""
+    found = largest_real(lambda x: x <= limit, 1e-12)
+    assert found <= limit <= found * (1 + 2e-12)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from adyton.arithmetic.search import edge
 from adyton.kernel.exact import Number, float_up, positive, probability, whole
 from adyton.kernel.exact.outward import SAFE, digits, up
-from adyton.kernel.exact.search import edge
 from adyton.validity.published.mutual_information import _kl, _nats, best_exponent
 
 

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+from adyton.arithmetic.search import edge
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.search import edge
 
 
 class SlideCost(NamedTuple):

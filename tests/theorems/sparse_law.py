@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.kernel.noise import two_sided_geometric
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 
 Floats = npt.NDArray[np.float64]
 Said = tuple[bool, ...]

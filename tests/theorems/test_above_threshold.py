@@ -10,8 +10,8 @@ import pytest
 from sparse_law import FLOAT, hardest, scripted, worst_loss
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms import AboveThreshold
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState, draw_one, is_above
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState, draw_one, is_above
+from adyton.textbook.above_threshold import AboveThreshold
 from seeded import Seeded
 
 

@@ -17,7 +17,6 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.noise import two_sided_geometric as sampler
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import CategoryColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
@@ -26,6 +25,7 @@ from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Axes, tables_of
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.planning.price import price_of
 from adyton.study import Study, Validity
 from adyton.synthesis.fitting import CellGuess
@@ -62,7 +62,7 @@ class Told:
     def measure(self, noise: GeometricNoise, exact: Any, bits: object) -> Any:
         (column,), output = exact, next(self._outputs)
         scale = float(noise.scales[0])
-        self.log_chance += sum(sampler.log_pmf(scale, o - e) for o, e in zip(output, column, strict=True))
+        self.log_chance += sum(geometric_log_pmf(scale, o - e) for o, e in zip(output, column, strict=True))
         return [list(output)]
 
 

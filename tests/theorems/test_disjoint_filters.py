@@ -21,6 +21,7 @@ from adyton.kernel.terms.disjoint import Exclusions, Facts, facts_of
 from adyton.kernel.terms.expressions import And, Compare, Condition, Not, Or
 from adyton.kernel.terms.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.kernel.terms.measures import Count, Measure, Sum
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.testing.engines.meaning import OUTSIDE
@@ -268,7 +269,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
         families = families_of(readings, unit)
         shares = shares_of(families, unit)
         noise: list[Mechanism] = [
-            GaussianNoise.for_cost(own.sensitivity, shares[i]) for i, own in enumerate(readings)
+            noise_for_cost(GaussianNoise, own.sensitivity, shares[i]) for i, own in enumerate(readings)
         ]
         parts = [NoisyReading(own, one) for own, one in zip(readings, noise, strict=True)]
         assert due(parts, families, unit, rule).amount <= UNITS_PER_ONE + len(parts)

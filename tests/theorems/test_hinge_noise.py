@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.shares import query_share
-from adyton.kernel.noise import two_sided_geometric
+from adyton.noise_intervals.laws import geometric_pmf
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
 
 
@@ -68,7 +68,7 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_reference_values(queries: int, z: float)
 def test_theorem_NOISE_GIVEN_TRANSCRIPT_geometric_noise_with_one_step_more(scale: float) -> None:
     """The worst that can be hidden: the sign of the noise, and whether it is among the largest of all."""
     reach = int(60 * scale) + 40
-    mass = [2 * two_sided_geometric.pmf(scale, z) for z in range(1, reach)]
+    mass = [2 * geometric_pmf(scale, z) for z in range(1, reach)]
     for a in (0.0, 0.3, scale, 2.7 * scale):
         exact = math.fsum(max(z - 1 - a, 0) * m for z, m in enumerate(mass, start=1))
         assert exact <= scale * math.exp(-a / scale) * (1 + 1e-9)

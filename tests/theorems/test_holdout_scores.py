@@ -19,6 +19,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, tab
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import rounded_gaussian
+from adyton.noise_intervals.laws import gaussian_tail
 from adyton.validity.plans.planned_scores import ScoreBlocks
 from how_often import often
 from seeded import Seeded
@@ -213,10 +214,10 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
     drawn = np.array([plan.release(100, 5, bits) for _ in range(tries)]) - 100
     inner = range(-15, 16, 2)
     edges = [-(10**6), *inner, 10**6]
-    law = [rounded_gaussian.tail(6.0, a) - rounded_gaussian.tail(6.0, b) for a, b in pairwise(edges)]
+    law = [gaussian_tail(6.0, a) - gaussian_tail(6.0, b) for a, b in pairwise(edges)]
     seen = [np.count_nonzero((drawn >= a) & (drawn < b)) for a, b in pairwise(edges)]
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, law, strict=True)) < 80
-    quieter = [rounded_gaussian.tail(5.4, a) - rounded_gaussian.tail(5.4, b) for a, b in pairwise(edges)]
+    quieter = [gaussian_tail(5.4, a) - gaussian_tail(5.4, b) for a, b in pairwise(edges)]
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, quieter, strict=True)) > 150
     later = np.array([plan.release(100, 6, bits) for _ in range(2000)]) - 100
     assert later.std() == pytest.approx(3.0, rel=0.1)  # six standard errors
@@ -230,7 +231,7 @@ def test_theorem_HOLDOUT_SCORES_price_is_the_privacy_of_one_item(steps: int) -> 
     (scale,) = plan.blocks.scales
     mu = math.sqrt(plan.price / UNITS_PER_ONE)
     half = steps // 2  # below it the one law is larger, above it the other
-    exact = rounded_gaussian.tail(scale, -half) - rounded_gaussian.tail(scale, half)
+    exact = gaussian_tail(scale, -half) - gaussian_tail(scale, half)
     stated = 2 * stats.norm.cdf(mu / 2) - 1
     assert 0.99 * stated <= exact <= stated * (1 + 1e-9)
     assert plan.radius * 4 == pytest.approx(plan.price, rel=1e-12)

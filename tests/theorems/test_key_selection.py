@@ -23,7 +23,7 @@ from adyton.kernel.accounting import accounting_named
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
@@ -31,6 +31,7 @@ from adyton.kernel.special.discovery import GroupDiscovery
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, CountPersons
+from adyton.noise_intervals.laws import geometric_pmf
 from adyton.planning.discovery import plan_discovery
 from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
@@ -115,7 +116,7 @@ def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> Group
 
 @cache
 def weight(scale: float, z: int) -> float:
-    return two_sided_geometric.pmf(scale, z)
+    return geometric_pmf(scale, z)
 
 
 Shown = tuple[tuple[str, ...], int]  # the keys, and the number of keys that occur, before its noise
@@ -127,7 +128,7 @@ def law(table: Iterable[Unit], made: GroupDiscovery, planted: Planted) -> dict[S
     keys = [[key] for key in KEYS]  # the engine may name keys under which nothing counts
     exact, found = [[counts[key] for key in KEYS]], Counter[Shown]()
     occurring = sum(1 for key in KEYS if counts[key])
-    weights = {z: two_sided_geometric.pmf(SCALE, z) for z in range(-REACH, REACH + 1)}
+    weights = {z: geometric_pmf(SCALE, z) for z in range(-REACH, REACH + 1)}
     for planted.noise in itertools.product(weights, repeat=occurring):
         kept = made.release(keys, exact, 1, None)  # type: ignore[arg-type, list-item]
         shown = tuple(str(key[0]) for key in kept.keys)
@@ -135,7 +136,7 @@ def law(table: Iterable[Unit], made: GroupDiscovery, planted: Planted) -> dict[S
     return dict(found)  # type: ignore[arg-type]
 
 
-pmf = cache(two_sided_geometric.pmf)
+pmf = cache(geometric_pmf)
 
 
 def divergence(

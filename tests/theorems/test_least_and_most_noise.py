@@ -127,7 +127,7 @@ def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(m
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
     batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
-    assert learned.settled_radius(batch, stored, learned.UnitRange(500, 500), Fraction(1, 100)) == 1
+    assert learned.final_radius(batch, stored, learned.UnitRange(500, 500), Fraction(1, 100)) == 1
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])
@@ -206,7 +206,7 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
     parts = [SimpleNamespace(only=_noised(*one)) for one in asked]
     batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=parts)], radius=5)
-    learned.settled_radius(
+    learned.final_radius(
         batch, [SimpleNamespace(released=[None, None])], learned.UnitRange(500, 500), Fraction(1, 100)
     )
     assert seen == [Fraction(1, 500)]

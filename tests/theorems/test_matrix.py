@@ -17,6 +17,7 @@ from adyton.kernel.accounting import gaussian
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.noise_intervals.laws import gaussian_pmf, geometric_log_pmf, geometric_pmf
 from adyton.noise_intervals.strategies import geometric_variance
 from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
@@ -65,7 +66,7 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_gaussian_form_by_its_joint_law(
     mechanism = GaussianMatrix(Strategy("small", matrix), Fraction(9, 2), steps=2)
     mu = math.sqrt(mechanism.cost(adjacency).gdp)
     reach = 60
-    law = np.array([rounded_gaussian.pmf(4.5, z) for z in range(-2 * reach, 2 * reach + 1)])
+    law = np.array([gaussian_pmf(4.5, z) for z in range(-2 * reach, 2 * reach + 1)])
 
     def joint(histogram: np.ndarray) -> np.ndarray:
         shifts = 2 * (matrix @ histogram)
@@ -93,10 +94,7 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_pure_form_by_every_output(
     def log_law(histogram: np.ndarray) -> np.ndarray:
         exact = matrix @ histogram
         return np.array(
-            [
-                sum(two_sided_geometric.log_pmf(2.5, int(o - e)) for o, e in zip(y, exact, strict=True))
-                for y in outputs
-            ]
+            [sum(geometric_log_pmf(2.5, int(o - e)) for o, e in zip(y, exact, strict=True)) for y in outputs]
         )
 
     worst = max(float((log_law(x) - log_law(y)).max()) for x, y in _moves(2, adjacency))
@@ -143,9 +141,9 @@ def test_law_calibrated_noise_never_costs_more_than_the_price(
 @given(sigma=st.floats(0.05, 4))
 @settings(deadline=None, derandomize=True, max_examples=60)
 def test_theorem_MATRIX_MECHANISM_ERROR_the_variances_of_the_noises(sigma: float) -> None:
-    by_sum = math.fsum(2 * z * z * rounded_gaussian.pmf(sigma, z) for z in range(1, 120))
+    by_sum = math.fsum(2 * z * z * gaussian_pmf(sigma, z) for z in range(1, 120))
     assert rounded_variance(sigma) == pytest.approx(by_sum, rel=1e-9, abs=1e-12)
-    by_sum = math.fsum(2 * z * z * two_sided_geometric.pmf(sigma, z) for z in range(1, 400))
+    by_sum = math.fsum(2 * z * z * geometric_pmf(sigma, z) for z in range(1, 400))
     assert geometric_variance(sigma) == pytest.approx(by_sum, rel=1e-9, abs=1e-12)
 
 
@@ -225,7 +223,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_pay_for_rounding(sigma: Frac
     """Where a step is as large as the noise, half a step of rounding decides whether the level is reached."""
     (width,) = GaussianMatrix(identity(1), sigma).error(IdentityQueries(1), 0.95)
     inside = range(-math.floor(width), math.floor(width) + 1)
-    assert sum(rounded_gaussian.pmf(float(sigma), z) for z in inside) >= 0.95
+    assert sum(gaussian_pmf(float(sigma), z) for z in inside) >= 0.95
 
 
 def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured() -> None:

@@ -17,12 +17,13 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Count, Mean
+from adyton.noise_intervals.laws import gaussian_pmf, geometric_log_pmf, geometric_pmf
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.noise_intervals.widths import noise_within, ratio_band, worst_error
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
@@ -53,7 +54,7 @@ def _hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
 def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_on_one_integer(sigma: float, shift: int, epsilon: float) -> None:
     """The exact laws of two neighbors, all outputs: never easier to tell apart than mu-GDP says."""
     reach = int(14 * sigma) + shift + 2
-    law = np.array([rounded_gaussian.pmf(sigma, z) for z in range(-reach - shift, reach + shift + 1)])
+    law = np.array([gaussian_pmf(sigma, z) for z in range(-reach - shift, reach + shift + 1)])
     p, q = law[: len(law) - shift], law[shift:]
     mechanism = GaussianNoise((Fraction(sigma),))
     sensitivity = Sensitivity(((0, shift),), 1, "replace-one")
@@ -65,12 +66,12 @@ def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_on_one_integer(sigma: float, shift: int
 def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates_of_unequal_noise() -> None:
     """The joint law of (centred sum, count) on two neighbors; a forgotten coordinate would show."""
     sensitivity = Sensitivity(((-3, 3), (1, 1)), 1, "add-remove")
-    mechanism = GaussianNoise.for_cost(sensitivity, Fraction(1, 2))
+    mechanism = noise_for_cost(GaussianNoise, sensitivity, Fraction(1, 2))
     sigmas = [float(s) for s in mechanism.scales]
     laws = []
     for move in ((0, 0), (3, 1)):
         one, two = (
-            np.array([rounded_gaussian.pmf(s, z - m) for z in range(-80, 81)])
+            np.array([gaussian_pmf(s, z - m) for z in range(-80, 81)])
             for s, m in zip(sigmas, move, strict=True)
         )
         laws.append(np.outer(one, two).ravel())
@@ -96,8 +97,7 @@ def test_theorem_GEOMETRIC_IS_PURE_DP(sensitivity: Sensitivity, scale: Fraction)
         for b in points:
             for output in (a, b, tuple(x - 40 for x in a), tuple(x + 40 for x in b)):
                 ratio = sum(
-                    two_sided_geometric.log_pmf(float(scale), o - x)
-                    - two_sided_geometric.log_pmf(float(scale), o - y)
+                    geometric_log_pmf(float(scale), o - x) - geometric_log_pmf(float(scale), o - y)
                     for o, x, y in zip(output, a, b, strict=True)
                 )
                 worst = max(worst, abs(ratio))
@@ -110,7 +110,7 @@ def test_law_calibrated_noise_never_costs_more_than_the_price(sensitivity: Sensi
     price = Fraction(units, 10**18)
     for kind, view in ((GaussianNoise, "gdp"), (GeometricNoise, "pure")):
         try:
-            mechanism = kind.for_cost(sensitivity, price)
+            mechanism = noise_for_cost(kind, sensitivity, price)
         except InvalidRequest:
             continue  # more noise than 64 bits hold
         cost = getattr(mechanism.cost(sensitivity), view)
@@ -120,7 +120,7 @@ def test_law_calibrated_noise_never_costs_more_than_the_price(sensitivity: Sensi
 
 @given(sensitivity=pairs, mu_squared=st.fractions(Fraction(1, 1000), 10))
 def test_law_the_chosen_proportions_beat_equal_shares(sensitivity: Sensitivity, mu_squared: Fraction) -> None:
-    chosen = GaussianNoise.for_cost(sensitivity, mu_squared)
+    chosen = noise_for_cost(GaussianNoise, sensitivity, mu_squared)
     reach = sensitivity.boxes[0][1]
     naive = (Fraction(reach), Fraction(1))
     factor = math.sqrt(sensitivity.l2_diameter_squared(naive) / mu_squared)
@@ -147,7 +147,7 @@ def test_law_within_is_kept_and_used(sensitivity: Sensitivity, width: float, con
 def test_theorem_NOISE_INTERVAL_covers_at_its_level(mechanism: GaussianNoise | GeometricNoise) -> None:
     """By the exact law: the half-width reaches the level, and one less would not."""
     w = mechanism.error(0.95)
-    pmf = rounded_gaussian.pmf if isinstance(mechanism, GaussianNoise) else two_sided_geometric.pmf
+    pmf = gaussian_pmf if isinstance(mechanism, GaussianNoise) else geometric_pmf
     mass = [pmf(3.5, z) for z in range(-w, w + 1)]
     assert sum(mass) >= 0.95
     assert sum(mass[1:-1]) < 0.95

@@ -13,10 +13,12 @@ from sparse_law import Said, Table, chance, hardest, table_of
 from adyton.kernel.accounting import GdpAccounting, PureAccounting, ZcdpAccounting
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.mechanisms import AboveThreshold, NumericSparse, Sparse
-from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import PureCost
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import of_validity
+from adyton.noise_intervals.laws import geometric_log_pmf
+from adyton.noise_intervals.sparse import sparse_for_cost
+from adyton.textbook.above_threshold import AboveThreshold
 
 EPSILON = 1.0
 GAPS = range(-8, 6)
@@ -24,7 +26,7 @@ Strategy = Callable[[Said, Said], tuple[int, int]]
 
 
 def tables(c: int, *, refresh: bool = False) -> Table:
-    return table_of(Sparse.for_cost(Fraction(1), c, refresh=refresh), GAPS, reach=300)
+    return table_of(sparse_for_cost(Fraction(1), c, refresh=refresh), GAPS, reach=300)
 
 
 def prefixes(length: int, c: int) -> list[Said]:
@@ -103,7 +105,7 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_two_monitors_fed_in_turn(
     """Pure, zCDP and GDP totals against the exact law of both transcripts together: of one release each, or,
     where the threshold is drawn anew, of one release for each run.
     """
-    table, cost = tables(c, refresh=refresh), Sparse.for_cost(Fraction(1), c, refresh=refresh).cost()
+    table, cost = tables(c, refresh=refresh), sparse_for_cost(Fraction(1), c, refresh=refresh).cost()
     here, there = (interleaved(strategy, 6, table, c, moved) for moved in (False, True))
     assert sum(here.values()) == pytest.approx(1, abs=1e-9)
     assert sum(there.values()) == pytest.approx(1, abs=1e-9)
@@ -127,7 +129,7 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_
     c: int, monotone: bool
 ) -> None:
     """Under every filter c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
-    one = Sparse.for_cost(Fraction(3), c, monotone=monotone, refresh=True)
+    one = sparse_for_cost(Fraction(3), c, monotone=monotone, refresh=True)
     run = AboveThreshold(one.threshold_scale, one.query_scale, monotone=monotone).cost()
     assert (one.cost().pure, one.cost().zcdp, one.cost().gdp) == (c * run.pure, c * run.zcdp, c * run.gdp)
     assert one.cost().pure == pytest.approx(3, rel=1e-12)
@@ -136,7 +138,7 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_
 
 def test_theorem_MONITOR_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
     """Longer monitors approach the price and never pass it, so charging once, in advance, is exact."""
-    one = Sparse.for_cost(Fraction(1), 2)
+    one = sparse_for_cost(Fraction(1), 2)
     losses = [hardest(one, 2, below=k) for k in (1, 2, 4, 30)]
     assert losses == sorted(losses)
     assert losses[-1] == pytest.approx(1, abs=1e-3)
@@ -151,9 +153,9 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_v
     c: int, reaches: int, accounting: str
 ) -> None:
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""
-    machine = NumericSparse(Sparse.for_cost(Fraction(1), c), Fraction(5))
+    machine = NumericSparse(sparse_for_cost(Fraction(1), c), Fraction(5))
     radius, pure = of_validity(accounting, machine, reaches)
-    law = [two_sided_geometric.log_pmf(5.0, value) for value in range(-30, 31)]
+    law = [geometric_log_pmf(5.0, value) for value in range(-30, 31)]
     worst = max(abs(before - after) for before, after in zip(law, law[reaches:], strict=False))
     comparisons = of_validity(accounting, machine.sparse, reaches)[1]
     assert radius == 0

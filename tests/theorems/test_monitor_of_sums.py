@@ -23,15 +23,17 @@ from adyton.curator.curator import Curator
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Header, MemoryLedger
-from adyton.kernel.mechanisms import NumericSparse, Sparse
 from adyton.kernel.noise import SystemBits, two_sided_geometric
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import replace_one_cost, sparse_of
 from adyton.monitors.compared import Compared, compared
 from adyton.monitors.kinds import KINDS, exchanged_reach, moves_one_way
 from adyton.monitors.plan import machine_of
+from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.query.request import request_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
@@ -270,7 +272,7 @@ def worst(machine: Sparse, asked: Sequence[Compared], adjacency: str) -> float:
 def test_theorem_MONITOR_OF_SUMS_every_short_sequence_by_the_exact_law(kind: Any, adjacency: str) -> None:
     """Counts, sums and means in one monitor, on every pair of neighbors: never above the price."""
     known, reach = study(adjacency), 20
-    machine = Sparse.for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
+    machine = sparse_for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
     loss = worst(machine, fitted(known, kind, reach), adjacency)
     assert 0.3 < loss <= 1 + FLOAT
 
@@ -285,7 +287,7 @@ def test_theorem_MONITOR_OF_SUMS_the_price_is_attained(kind: Any, adjacency: str
     reach = 2 * own
     (one,) = fitted(known, kind, reach, 1)
     assert one.factor == 2
-    machine = Sparse.for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
+    machine = sparse_for_cost(Fraction(1), 1, sensitivity=reach, monotone=moves_one_way(known, kind))
 
     def loss(factor: int, machine: Sparse) -> float:
         moved, high, low = factor * own, 20 * reach, -30 * reach

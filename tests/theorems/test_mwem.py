@@ -11,11 +11,12 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import GaussianCost, PureCost
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.planning.coordinated.range_workload import (
     ExplicitQueries,
     IdentityQueries,
@@ -52,7 +53,7 @@ class Told:
         """The noise that makes the released number the wanted one."""
         assert count == 1
         noise = next(self._outputs) - int(self._exact[self._index])
-        self.log_chance += two_sided_geometric.log_pmf(scale, noise)
+        self.log_chance += geometric_log_pmf(scale, noise)
         return np.array([noise])
 
     def run(self, workload: LinearQueries, histogram: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> float:

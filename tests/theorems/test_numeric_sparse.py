@@ -14,20 +14,22 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, wors
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.gaussian import delta_up
-from adyton.kernel.mechanisms import NumericSparse, Sparse
-from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
+from adyton.kernel.noise import rounded_gaussian
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
+from adyton.noise_intervals.laws import geometric_log_pmf
+from adyton.noise_intervals.sparse import numeric_sparse_for_cost, sparse_for_cost
 from seeded import Seeded
 
 
 def machine(c: int, *, refresh: bool = False, monotone: bool = False) -> NumericSparse:
-    return NumericSparse.for_cost(Fraction(1), c, refresh=refresh, monotone=monotone)
+    return numeric_sparse_for_cost(Fraction(1), c, refresh=refresh, monotone=monotone)
 
 
 def value_loss(one: NumericSparse, move: int) -> float:
     """The largest ln of pmf(v - f) / pmf(v - f - move) over 400 values v."""
     scale = float(one.value_scale)
-    log = two_sided_geometric.log_pmf
+    log = geometric_log_pmf
     return max(log(scale, v) - log(scale, v - move) for v in range(-200, 201))
 
 
@@ -71,21 +73,21 @@ def test_theorem_NUMERIC_SPARSE_a_tenth_less_noise_on_values_is_refuted(c: int, 
 
 
 def test_law_values_are_right_when_the_noise_is_small() -> None:
-    one = NumericSparse.for_cost(Fraction(400), 2)
+    one = numeric_sparse_for_cost(Fraction(400), 2)
     assert one.release([3, 90, 5, 77, 99], [50] * 5, Seeded(3)) == [None, 90, None, 77]
-    assert one.value_error(0.95) == 0
+    assert one.values.error(0.95) == 0
 
 
 @pytest.mark.parametrize(("c", "refresh"), [(1, False), (3, False), (3, True)])
 def test_theorem_NUMERIC_SPARSE_gaussian_values_are_releases_of_their_own(c: int, refresh: bool) -> None:
     """Each costs D^2/s^2 of mu^2, whatever the comparisons cost, and there is no pure epsilon any more."""
-    sparse = Sparse.for_cost(Fraction(1), c, sensitivity=3, refresh=refresh)
+    sparse = sparse_for_cost(Fraction(1), c, sensitivity=3, refresh=refresh)
     one = NumericSparse(sparse, Fraction(20), gaussian=True)
     value = Fraction(9, 400)
     assert one.cost().gdp == sparse.cost().gdp + c * value
     assert one.cost().zcdp == sparse.cost().zcdp + c * value / 2
     assert one.cost().pure is None
-    assert one.value_error(0.95) == rounded_gaussian.coverage_radius(20.0, 0.95)
+    assert one.values.error(0.95) == rounded_gaussian.coverage_radius(20.0, 0.95)
     assert "ROUNDED-GAUSSIAN-IS-GDP" in one.theorems
 
 
@@ -93,7 +95,7 @@ def test_theorem_NUMERIC_SPARSE_a_gaussian_value_has_noise_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The value is the exact integer plus one draw of the Gaussian sampler, which no comparison has seen."""
-    one, drawn = NumericSparse(Sparse.for_cost(Fraction(1), 2, refresh=True), Fraction(7), gaussian=True), []
+    one, drawn = NumericSparse(sparse_for_cost(Fraction(1), 2, refresh=True), Fraction(7), gaussian=True), []
 
     def draw(sigma: float, count: int, bits: object) -> np.ndarray:
         drawn.append((sigma, count))
@@ -119,7 +121,7 @@ def test_theorem_NUMERIC_SPARSE_gaussian_values_by_the_exact_law(
     and their part of the price is attained to three per cent: a tenth less noise is refuted.
     """
     c, sigma = 2, 3.0
-    sparse = Sparse.for_cost(Fraction(2), c, refresh=refresh)
+    sparse = sparse_for_cost(Fraction(2), c, refresh=refresh)
     machine = NumericSparse(sparse, Fraction(sigma), gaussian=True)
     table = table_of(sparse, sorted({g for side in gaps for g in side}), reach=300)
     grid = np.arange(-60, 61)
@@ -148,11 +150,11 @@ def test_theorem_NUMERIC_SPARSE_gaussian_values_by_the_exact_law(
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(2)])
 def test_law_both_comparisons_and_values_are_paid_for(share: Fraction) -> None:
     with pytest.raises(InvalidRequest):
-        NumericSparse.for_cost(Fraction(1), 2, share=share)
+        numeric_sparse_for_cost(Fraction(1), 2, share=share)
 
 
 def test_law_a_declared_share_is_what_the_values_pay() -> None:
-    one = NumericSparse.for_cost(Fraction(1), 4, share=Fraction(1, 4))
+    one = numeric_sparse_for_cost(Fraction(1), 4, share=Fraction(1, 4))
     assert 4 / one.value_scale == pytest.approx(Fraction(1, 4), rel=1e-12)
     assert one.cost().pure <= 1
     assert math.isclose(one.sparse.cost().pure, 0.75, rel_tol=1e-12)

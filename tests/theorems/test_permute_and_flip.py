@@ -24,8 +24,8 @@ from selection_oracle import (
 )
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.noise.coins import below
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, PureCost
+from adyton.kernel.special.mechanisms.coins import below
 from adyton.kernel.special.mechanisms.exponential_weights import flip
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.kernel.mechanisms import AboveThreshold, GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.planning.coordinated.range_workload import IdentityQueries
 from adyton.planning.coordinated.strategies import identity
+from adyton.textbook.above_threshold import AboveThreshold
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
 from seeded import Seeded

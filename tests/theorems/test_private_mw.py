@@ -12,11 +12,12 @@ import pytest
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.noise import two_sided_geometric
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 from adyton.monitors.pmw.guess import CellDistribution, most_updates
 from adyton.monitors.pmw.run import PrivateMwAnswer, PrivateMwPlan
+from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
+from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost
 from adyton.planning.coordinated.linear_query import (
     BoxQuery,
     LinearQuery,
@@ -69,10 +70,10 @@ def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> 
     sparse, total = real.sparse, 0.0
     t, q, v = (float(s) for s in (sparse.threshold_scale, sparse.query_scale, real.value_scale))
     for offset in range(-60, 61):
-        chance = two_sided_geometric.pmf(t, offset)
+        chance = geometric_pmf(t, offset)
         for exact, threshold, answer in fed:
-            above = two_sided_geometric.tail(q, threshold + offset - exact)
-            chance *= 1 - above if answer is None else above * two_sided_geometric.pmf(v, answer - exact)
+            above = geometric_tail(q, threshold + offset - exact)
+            chance *= 1 - above if answer is None else above * geometric_pmf(v, answer - exact)
         total += chance
     return math.log(total)
 
@@ -91,7 +92,7 @@ def _adjacency(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_adjacency(relation: str) -> None:
     """Every place of the one positive, and several measured values; the guess changes between queries."""
-    real = NumericSparse.for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
+    real = numeric_sparse_for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
     epsilon = float(real.cost().pure)
     law = np.array([[_log_chance(real, _run(real, x, s)[1]) for s in SCRIPTS] for x in TABLES])
     gaps = [
@@ -105,7 +106,7 @@ def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_adjacency(relation: st
 
 def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_sensitivity() -> None:
     """Three positives: with the same answers so far, all else about the two runs is identical."""
-    real = NumericSparse.for_cost(Fraction(3), 3, sensitivity=DENOMINATOR)
+    real = numeric_sparse_for_cost(Fraction(3), 3, sensitivity=DENOMINATOR)
     script: list[int | None]
     for script in ([3, None, 4, 2], [None, 3, None, None, 5], [None] * 6, [2, 2, 2]):
         for x, y in itertools.combinations(TABLES, 2):
@@ -120,7 +121,7 @@ def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_s
 
 
 def test_theorem_PMW_PRIVACY_costs_what_its_machine_costs_and_halts_when_it_does() -> None:
-    machine = NumericSparse.for_cost(Fraction(1), 3)
+    machine = numeric_sparse_for_cost(Fraction(1), 3)
     plan = PrivateMwPlan(4, 1000, machine, threshold=1, gap=0.1)
     assert plan.cost() == machine.cost()
     assert plan.cost().pure <= 1
@@ -206,10 +207,10 @@ def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(
     good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
     """
     random, bits, runs, good = np.random.Generator(np.random.Philox(6)), Seeded(8), 60, 0
-    machine = NumericSparse.for_cost(Fraction(1), 5)
+    machine = numeric_sparse_for_cost(Fraction(1), 5)
     plan = PrivateMwPlan(16, 900, machine, threshold=20, gap=gap)
     bound = plan.guess_error(0.9, 40)
-    assert bound == 20 + machine.error(0.9, 80)
+    assert bound == 20 + comparison_error(machine, 0.9, 80)
     for _ in range(runs):
         histogram = random.multinomial(1000, random.dirichlet(np.full(16, 0.1)))
         run, worst = plan.start(bits), 0.0
@@ -249,7 +250,7 @@ def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() 
 
 def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
     """A query in halves inside a plan in sixths: the threshold means the same share for both."""
-    machine = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
+    machine = numeric_sparse_for_cost(Fraction(10**6), 5, sensitivity=6)
     plan = PrivateMwPlan(3, 100, machine, threshold=120, gap=0.2)
     run, bits = plan.start(Seeded(1)), Seeded(2)
     answer = run.ask(WeightedQuery([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
@@ -269,11 +270,11 @@ def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
         lambda s: PrivateMwPlan(4, 2**46, s, 1, 0.1),
         lambda s: PrivateMwPlan(4, 10, s, 0, 0.1),
         lambda s: PrivateMwPlan(4, 10, s, 1, 0.0),
-        lambda s: PrivateMwPlan(4, 10, NumericSparse.for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
+        lambda s: PrivateMwPlan(4, 10, numeric_sparse_for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
         lambda s: PrivateMwPlan.for_cost(Fraction(1, 100), 10**6, 100, 1000),
         lambda s: PrivateMwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(WeightedQuery([1, 1]), 1, Seeded(1)),
     ],
 )
 def test_nonsense_is_refused(make) -> None:
     with pytest.raises(InvalidRequest):
-        make(NumericSparse.for_cost(Fraction(1), 3))
+        make(numeric_sparse_for_cost(Fraction(1), 3))

@@ -16,8 +16,8 @@ from noise_oracle import Script
 from selection_oracle import ROUNDING, exponential, fit, neighboring, tables, worst_ratio
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.noise.coins import below
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, PureCost
+from adyton.kernel.special.mechanisms.coins import below
 from adyton.kernel.special.mechanisms.exponential_weights import choose
 from adyton.textbook.quantile import (
     PrivateQuantile,

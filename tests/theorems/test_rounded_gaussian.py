@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, rounded_gaussian
+from adyton.noise_intervals.laws import gaussian_log_pmf, gaussian_pmf, gaussian_tail
 from how_often import often
 from seeded import Seeded
 
@@ -87,13 +88,13 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_reads_on_until_the_boundary_is_decided
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 17.5, 1000.0])
 def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_fits_its_law(sigma: float) -> None:
     drawn = rounded_gaussian.draw(sigma, 10**6, Seeded(1))
-    assert fit(drawn, lambda z: rounded_gaussian.pmf(sigma, z)) > ALARM
+    assert fit(drawn, lambda z: gaussian_pmf(sigma, z)) > ALARM
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 17.5, 1000.0])
 def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_a_tenth_less_noise_is_noticed(sigma: float) -> None:
     drawn = rounded_gaussian.draw(0.9 * sigma, 10**6, Seeded(2))
-    assert fit(drawn, lambda z: rounded_gaussian.pmf(sigma, z)) < ALARM
+    assert fit(drawn, lambda z: gaussian_pmf(sigma, z)) < ALARM
 
 
 def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_the_quantile_errs_by_a_quarter_of_what_is_assumed() -> None:
@@ -149,9 +150,9 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_printed_probabilities_are_the_true_one
     with mpmath.workprec(PRECISION):
         exact = tail(sigma, z) - tail(sigma, z + 1)
         allowed = 2e-15 * (4 + (z / sigma) ** 2)
-        assert abs(rounded_gaussian.log_pmf(sigma, z) - mpmath.log(exact)) <= allowed
-        assert rounded_gaussian.log_pmf(sigma, -z) == rounded_gaussian.log_pmf(sigma, z)
-        assert abs(rounded_gaussian.tail(sigma, z) / tail(sigma, z) - 1) <= 1e-12
+        assert abs(gaussian_log_pmf(sigma, z) - mpmath.log(exact)) <= allowed
+        assert gaussian_log_pmf(sigma, -z) == gaussian_log_pmf(sigma, z)
+        assert abs(gaussian_tail(sigma, z) / tail(sigma, z) - 1) <= 1e-12
 
 
 def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_leading_zeros_are_followed_to_their_end() -> None:
@@ -165,8 +166,8 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_tiny_noise_is_no_noise(sigma: float) -
     assert not rounded_gaussian.draw(sigma, 1000, Seeded(4)).any()
     assert rounded_gaussian.draw(sigma, 1, Script(1, 0, 7)) == [0]
     assert rounded_gaussian.coverage_radius(sigma, 1 - 1e-15) == 0
-    assert rounded_gaussian.pmf(sigma, 0) == 1
-    assert rounded_gaussian.pmf(sigma, 1) == 0
+    assert gaussian_pmf(sigma, 0) == 1
+    assert gaussian_pmf(sigma, 1) == 0
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, math.nan, math.inf, 2.0**57, 1e300])

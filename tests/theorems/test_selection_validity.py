@@ -15,9 +15,9 @@ from selection_oracle import exponential, peeling
 import adyton
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit, PureCost
 from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
 from adyton.query.selecting import BestOf
@@ -125,7 +125,7 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
 ) -> None:
     known = study(accounting, adjacency)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
-    order = ordered(plan)
+    order = ordered(known, plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
     assert bool(values) == with_value
     if accounting == "pure":

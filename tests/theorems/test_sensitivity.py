@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
-from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.leaves import IsTrue, ValueOf
 from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Measure, Proportion, Sum, Variance
 from adyton.planning.readings import readings_of
+from adyton.query.labels import group_values
 from adyton.query.nodes import Query
 
 bounds = st.integers(-2, 2)

@@ -13,9 +13,13 @@ import pytest
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail, worst_loss
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms import Sparse
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState, draw_one
-from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold, value_share
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState, draw_one
+from adyton.noise_intervals.sparse import (
+    comparison_error,
+    queries_per_threshold,
+    sparse_for_cost,
+    value_share,
+)
 from literature.sparse_slide import late_halt_cost, slide_cost
 from seeded import Seeded
 
@@ -23,7 +27,7 @@ KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 
 
 def machine(c: int, refresh: bool = False, *, monotone: bool = False, epsilon: str = "1") -> Sparse:
-    return Sparse.for_cost(Fraction(epsilon), c, monotone=monotone, refresh=refresh)
+    return sparse_for_cost(Fraction(epsilon), c, monotone=monotone, refresh=refresh)
 
 
 # The code is the algorithm of the page --------------------------------------------------------------------
@@ -77,7 +81,7 @@ def test_theorem_MONOTONE_SPARSE_every_short_sequence(c: int, refresh: bool) -> 
 @pytest.mark.parametrize("epsilon", ["0.1", "4"])
 def test_theorem_SPARSE_small_and_large_epsilon_and_another_split(epsilon: str) -> None:
     for share in (None, Fraction(1, 2), Fraction(1, 10)):
-        one = Sparse.for_cost(Fraction(epsilon), 2, threshold_share=share)
+        one = sparse_for_cost(Fraction(epsilon), 2, threshold_share=share)
         reach = max(300, math.ceil(30 * one.threshold_scale))  # beyond it lies 1e-13 of the noise
         assert worst_loss(one, [-30, -1, 0, 1, 12], 3, (-1, 0, 1), reach=reach) <= float(epsilon) + FLOAT
 
@@ -220,13 +224,13 @@ def test_theorem_SPARSE_SPLIT_no_other_split_varies_less(c: int, monotone: bool,
     ratio = queries_per_threshold(c, monotone=monotone, refresh=refresh)
     for factor in (*np.geomspace(0.05, 20, 60), 0.97, 1.03):
         share = 1 / (1 + ratio * Fraction(factor))
-        other = Sparse.for_cost(Fraction(1, 2), c, monotone=monotone, refresh=refresh, threshold_share=share)
+        other = sparse_for_cost(Fraction(1, 2), c, monotone=monotone, refresh=refresh, threshold_share=share)
         assert comparison(other) >= best * (1 - 1e-6)
 
 
 def test_theorem_SPARSE_SPLIT_the_ratio_of_the_literature_is_for_a_kept_threshold() -> None:
     """(2c)**(2/3) with a threshold that is refreshed would make the comparison vary several times as much."""
-    wrong = Sparse.for_cost(
+    wrong = sparse_for_cost(
         Fraction(1, 2), 10, refresh=True, threshold_share=1 / (1 + Fraction(20 ** (2 / 3)))
     )
     kept, refreshed = machine(10, epsilon="0.5"), machine(10, True, epsilon="0.5")
@@ -238,7 +242,7 @@ def test_theorem_SPARSE_SPLIT_the_ratio_of_the_literature_is_for_a_kept_threshol
 def test_theorem_SPARSE_SPLIT_values_are_as_loud_as_comparisons(refresh: bool) -> None:
     for c, monotone in itertools.product((1, 4, 50), (False, True)):
         w = value_share(c, monotone=monotone, refresh=refresh)
-        one = Sparse.for_cost((1 - w) / 10, c, monotone=monotone, refresh=refresh)
+        one = sparse_for_cost((1 - w) / 10, c, monotone=monotone, refresh=refresh)
         assert comparison(one) == pytest.approx(variance(c / (w / 10)), rel=1e-2)
 
 
@@ -250,7 +254,7 @@ def test_theorem_SPARSE_SPLIT_values_are_as_loud_as_comparisons(refresh: bool) -
 def test_theorem_SPARSE_ACCURACY_every_short_sequence(c: int, refresh: bool, confidence: float) -> None:
     """Exact probability that some answer is wrong, for integers just beyond the error on either side."""
     one, length = machine(c, refresh), 3
-    error = one.error(confidence, length)
+    error = comparison_error(one, confidence, length)
     far = (error, -error - 1)
     table = table_of(one, far, reach=400)
     for gaps in itertools.product(far, repeat=length):
@@ -261,7 +265,7 @@ def test_theorem_SPARSE_ACCURACY_every_short_sequence(c: int, refresh: bool, con
 
 def test_theorem_SPARSE_ACCURACY_half_of_the_error_would_not_do() -> None:
     one, length = machine(1), 3
-    error = one.error(0.9, length) // 3
+    error = comparison_error(one, 0.9, length) // 3
     table = table_of(one, [-error - 1], reach=400)
     assert chance(table, (False,) * length, [-error - 1] * length) < 0.9
 
@@ -269,7 +273,7 @@ def test_theorem_SPARSE_ACCURACY_half_of_the_error_would_not_do() -> None:
 def test_law_an_error_needs_a_confidence_that_a_float_can_hold() -> None:
     for confidence, queries in ((0.0, 3), (1.0, 3), (0.9, 0), (0.95, 10**15)):
         with pytest.raises(InvalidRequest):
-            machine(1).error(confidence, queries)
+            comparison_error(machine(1), confidence, queries)
 
 
 # Laws ---------------------------------------------------------------------------------------------------------
@@ -291,7 +295,7 @@ def test_law_a_watch_does_not_show_its_secret() -> None:
 @pytest.mark.parametrize("wrong", [0, -1, True, 1.5, None, 10**7])
 def test_law_positives_are_a_whole_number(wrong: Any) -> None:
     with pytest.raises(InvalidRequest):
-        Sparse.for_cost(Fraction(1), wrong)
+        sparse_for_cost(Fraction(1), wrong)
     with pytest.raises(InvalidRequest):
         Sparse(wrong, Fraction(1), Fraction(1))
 
@@ -299,7 +303,7 @@ def test_law_positives_are_a_whole_number(wrong: Any) -> None:
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1), Fraction(3, 2)])
 def test_law_both_sides_of_a_comparison_have_noise(share: Fraction) -> None:
     with pytest.raises(InvalidRequest):
-        Sparse.for_cost(Fraction(1), 1, threshold_share=share)
+        sparse_for_cost(Fraction(1), 1, threshold_share=share)
 
 
 def test_law_drawn_answers_follow_the_exact_law() -> None:

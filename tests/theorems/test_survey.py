@@ -21,6 +21,7 @@ from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
+from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts, spread
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents, tail
@@ -180,7 +181,7 @@ def test_theorem_LOCAL_REPORTS_what_is_reported_has_the_law_of_its_noise() -> No
         assert abs(seen - people * chance) <= 6 * math.sqrt(people * chance * (1 - chance))
     numbers = np.array([report["age"] for report in reports]) - STEPS // 4
     scale = float(noise.scales[0])
-    middle = 1 - two_sided_geometric.tail(scale, round(scale) + 1) * 2
+    middle = 1 - geometric_tail(scale, round(scale) + 1) * 2
     inside = np.count_nonzero(np.abs(numbers) <= round(scale))
     assert abs(inside - people * middle) <= 6 * math.sqrt(people * middle * (1 - middle))
     assert abs(numbers.mean()) <= 6 * math.sqrt(2 * scale**2 / people)
@@ -292,7 +293,7 @@ def test_theorem_SURVEY_MEANS_geometric_noise_stays_within(scale: float) -> None
     width = noise_of_mean(noise, people, TWENTIETH)
     if scale < 1:
         reach = 60
-        one = np.array([two_sided_geometric.pmf(scale, z) for z in range(-reach, reach + 1)])
+        one = np.array([geometric_pmf(scale, z) for z in range(-reach, reach + 1)])
         chances = np.array([1.0])
         for _ in range(people):
             chances = np.convolve(chances, one)

@@ -21,6 +21,7 @@ from adyton.holdout.methods.thresholdout import (
     width_of,
 )
 from adyton.kernel.noise import two_sided_geometric
+from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 from in_bulk import in_bulk
 from literature.thresholdout import published_epsilons, published_overfits
@@ -47,7 +48,7 @@ def values(total: int, items: int = 10) -> np.ndarray:
 
 def exceeds(distance: int, threshold: int, scale: float) -> float:
     """P(eta < distance - threshold), eta of scale 4 s."""
-    return two_sided_geometric.tail(4 * scale, 1 - (distance - threshold))
+    return geometric_tail(4 * scale, 1 - (distance - threshold))
 
 
 def law(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, ...]) -> dict[tuple, float]:
@@ -56,7 +57,7 @@ def law(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, .
     A released sum depends on gamma and eta no more once it is released, so its noise is a factor of its own.
     """
     s = machine.scale
-    gammas = {g: two_sided_geometric.pmf(2 * s, g) for g in range(-REACH, REACH + 1)}
+    gammas = {g: geometric_pmf(2 * s, g) for g in range(-REACH, REACH + 1)}
     found: dict[tuple, float] = {}
 
     def walk(i: int, said: tuple, weights: dict[int, float], left: int) -> None:
@@ -150,7 +151,7 @@ def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> Non
         reply, state = machine.step(state, values(20), Fraction(0), bits)
         if reply.said == "holdout":
             offsets.append(state["offset"])
-    law = [two_sided_geometric.pmf(4.0, z) for z in range(-200, 201)]
+    law = [geometric_pmf(4.0, z) for z in range(-200, 201)]
     variance = sum(p * z * z for p, z in zip(law, range(-200, 201), strict=True))
     fourth = sum(p * z**4 for p, z in zip(law, range(-200, 201), strict=True))
     spread = math.sqrt((fourth - variance**2) / len(offsets))
@@ -193,7 +194,7 @@ def test_the_noise_is_geometric_and_not_gaussian() -> None:
             assert reply.value is not None
             released += 1
             far += abs(reply.value * machine.frame.whole - 20) > 20
-    chance = 2 * two_sided_geometric.tail(5.0, 21)
+    chance = 2 * geometric_tail(5.0, 21)
     assert abs(far - tries * chance) < 6 * math.sqrt(tries * chance)
     assert far > 20
 
@@ -257,7 +258,7 @@ def test_theorem_THRESHOLDOUT_VALIDITY_is_noise_and_stability(
 def test_theorem_THRESHOLDOUT_VALIDITY_hinge_of_geometric_noise_is_below_laplace() -> None:
     for scale in (0.3, 1.0, 2.5, 40.0):
         for a in (0, 1, 5, 17):
-            exact = math.fsum((z - a) * two_sided_geometric.pmf(scale, z) for z in range(a + 1, a + 3000))
+            exact = math.fsum((z - a) * geometric_pmf(scale, z) for z in range(a + 1, a + 3000))
             assert exact <= scale / 2 * math.exp(-a / scale) * (1 + 1e-12)
             assert exact == pytest.approx(math.exp(-a / scale) / (2 * math.sinh(1 / scale)), rel=1e-9)
 

@@ -13,6 +13,7 @@ from noise_oracle import PRECISION, Script, digits, fit, misplaced
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, two_sided_geometric
+from adyton.noise_intervals.laws import geometric_log_pmf, geometric_pmf, geometric_tail
 from seeded import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
@@ -86,13 +87,13 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_reads_on_until_the_boundary_is_deci
 @pytest.mark.parametrize("scale", [0.3, 1.0, 17.5, 1000.0])
 def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_fits_its_law(scale: float) -> None:
     drawn = two_sided_geometric.draw(scale, 10**6, Seeded(1))
-    assert fit(drawn, lambda z: two_sided_geometric.pmf(scale, z)) > ALARM
+    assert fit(drawn, lambda z: geometric_pmf(scale, z)) > ALARM
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 17.5, 1000.0])
 def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_a_tenth_less_noise_is_noticed(scale: float) -> None:
     drawn = two_sided_geometric.draw(0.9 * scale, 10**6, Seeded(2))
-    assert fit(drawn, lambda z: two_sided_geometric.pmf(scale, z)) < ALARM
+    assert fit(drawn, lambda z: geometric_pmf(scale, z)) < ALARM
 
 
 def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_the_logarithm_errs_by_a_quarter_of_what_is_assumed() -> None:
@@ -140,11 +141,11 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_printed_probabilities_are_the_true_
     with mpmath.workprec(PRECISION):
         unit = 1 / mpmath.mpf(scale)
         exact = mpmath.log(mpmath.tanh(unit / 2)) - z * unit
-        assert abs(two_sided_geometric.log_pmf(scale, z) - exact) <= 2e-15 * (4 + z / scale)
-        assert two_sided_geometric.log_pmf(scale, -z) == two_sided_geometric.log_pmf(scale, z)
+        assert abs(geometric_log_pmf(scale, z) - exact) <= 2e-15 * (4 + z / scale)
+        assert geometric_log_pmf(scale, -z) == geometric_log_pmf(scale, z)
         if z < 600 * scale:
-            assert abs(two_sided_geometric.tail(scale, z) / tail(scale, z) - 1) <= 1e-12
-            assert abs(two_sided_geometric.tail(scale, 1 - z) - (1 - tail(scale, z))) <= 1e-15
+            assert abs(geometric_tail(scale, z) / tail(scale, z) - 1) <= 1e-12
+            assert abs(geometric_tail(scale, 1 - z) - (1 - tail(scale, z))) <= 1e-15
 
 
 def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_leading_zeros_are_followed_to_their_end() -> None:
@@ -158,8 +159,8 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_tiny_noise_is_no_noise(scale: float
     assert not two_sided_geometric.draw(scale, 1000, Seeded(4)).any()
     assert two_sided_geometric.draw(scale, 1, Script(1, 0, 7)) == [0]
     assert two_sided_geometric.coverage_radius(scale, 1 - 1e-15) == 0
-    assert two_sided_geometric.pmf(scale, 0) == 1
-    assert two_sided_geometric.pmf(scale, 1) == 0
+    assert geometric_pmf(scale, 0) == 1
+    assert geometric_pmf(scale, 1) == 0
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 2.0**51, 1e300])

@@ -1,12 +1,13 @@
 """The named searches.  Only places that were looked at are returned, so what they guarantee needs no search.
 
+- Any numbers: ``edge``, by halving; whole ones: ``whole_edge``.
 - Whole numbers: ``largest_that_holds`` and ``least_that_holds``; ``largest_near`` a guess; ``largest_within``
   and ``least_within``, in few calls where widths are powers.
 - Floats: ``edges`` for arrays; ``largest_real_within`` and ``reaching``, in few calls where values are nearly
   powers; ``root_between``, where they are nearly lines.
 - The place of the least value: ``minimise``.
 
-The kernel has the two that it needs itself: ``edge`` and ``whole_edge``.
+The kernel has the one that it needs itself.
 """
 
 from __future__ import annotations
@@ -14,21 +15,58 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.search import _STEPS, Middle, halfway, whole_edge
 
 Truths = npt.NDArray[np.bool_]
+Place = TypeVar("Place", float, Fraction)  # or a number of mpmath's, which has no type
+Middle = Callable[[Any, Any], Any]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 _LINES = 5
 
 _CALLS = 80
+
+_STEPS = 200
+
+
+def halfway(one: Any, other: Any) -> Any:
+    return (one + other) / 2
+
+
+def edge(
+    holds: Callable[[Place], bool],
+    good: Place,
+    bad: Place,
+    *,
+    halvings: int = _STEPS,
+    close: float = 0.0,
+    middle: Middle = halfway,
+) -> Place:
+    """On the way from ``good``, where it holds, to ``bad``, where it does not: the last place where it does.
+
+    ``holds`` was true of what is returned, unless that is ``good``, which is not looked at.  Stops after so
+    many halvings, or when both ends are as ``close``, relatively to the smaller one.
+    """
+    for _ in range(halvings):
+        if abs(bad - good) <= close * min(abs(good), abs(bad)):
+            break
+        between = middle(good, bad)
+        good, bad = (between, bad) if holds(between) else (good, between)
+    return good
+
+
+def whole_edge(holds: Callable[[int], bool], good: int, bad: int) -> int:
+    """``edge`` for whole numbers: the neighbor of what is returned was looked at, or is ``bad``."""
+    while abs(bad - good) > 1:
+        between = (good + bad) // 2
+        good, bad = (between, bad) if holds(between) else (good, between)
+    return good
 
 
 def edges(

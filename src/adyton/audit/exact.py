@@ -17,7 +17,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import FEW
-from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
+from adyton.noise_intervals.laws import gaussian_pmf, gaussian_tail, geometric_pmf, geometric_tail
 
 _PMF_ERROR = 1e-11  # of the probabilities that the noise modules state to about 12 digits
 _LAW_ERROR = 1e-10  # the same, after what mechanisms of selection compute with them
@@ -102,16 +102,14 @@ def geometric_law(value: int, scale: float, low: int, high: int) -> OutputLaw:
         value,
         low,
         high,
-        lambda z: two_sided_geometric.pmf(scale, z),
-        lambda m: two_sided_geometric.tail(scale, m),
+        lambda z: geometric_pmf(scale, z),
+        lambda m: geometric_tail(scale, m),
     )
 
 
 def gaussian_law(value: int, sigma: float, low: int, high: int) -> OutputLaw:
     """The law of ``value`` plus rounded Gaussian noise on ``low..high``, and a bound on the rest."""
-    return _shifted(
-        value, low, high, lambda z: rounded_gaussian.pmf(sigma, z), lambda m: rounded_gaussian.tail(sigma, m)
-    )
+    return _shifted(value, low, high, lambda z: gaussian_pmf(sigma, z), lambda m: gaussian_tail(sigma, m))
 
 
 def _shifted(

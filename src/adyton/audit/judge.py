@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.exact.search import edge
+from adyton.arithmetic.search import edge
 from adyton.kernel.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
 

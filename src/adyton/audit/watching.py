@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from adyton.curator import Curator
 from adyton.kernel.data import Unobserved
-from adyton.kernel.engine import DiscoveredGroup, Exact
+from adyton.kernel.engine import DiscoveredGroup, Engine
 from adyton.kernel.measurement import Columns
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Words
 from adyton.kernel.sensitivity import Reading
+from adyton.setup.exact import exact_integers
 
 Run = TypeVar("Run")
 
@@ -34,9 +35,10 @@ class RecordedBits:
 
 
 class Watched(Unobserved):
-    """Notes what is read for a curator, and what was read."""
+    """Notes what is read for a curator, and reads it as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self.events: list[str] = []
         self.readings: list[Reading] = []
         self.exact_integers: list[Columns] = []
@@ -48,13 +50,11 @@ class Watched(Unobserved):
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
         done = "discover groups for" if groups else "read"
         self.events.append(f"engine: {done} {len(readings)}")
-
-    def has_read(
-        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
-    ) -> None:
-        self.readings += readings
-        self.exact_integers += deepcopy(exact)  # as they were, whatever is done to them later
-        self.keys = self.keys if keys is None else keys
+        with suppress(Exception):  # the kernel reads next, and says in its own words that it failed
+            keys, exact = exact_integers(self._engine, readings, groups=groups)
+            self.readings += readings
+            self.exact_integers += exact
+            self.keys = self.keys if keys is None else keys
 
 
 class _WatchedBits:
@@ -79,11 +79,5 @@ def with_the_same_words(
 
 def watch(curator: Curator, bits: Bits) -> tuple[Curator, Watched]:
     """The same curator, and what notes everything that it reads and draws."""
-    watched = Watched()
+    watched = Watched(curator._engine)
     return curator.observed(watched, _WatchedBits(bits, watched.events)), watched
-
-
-def exact_integers(curator: Curator, readings: Sequence[Reading]) -> Exact:
-    """What the engine reads, without noise: the auditor knows both tables."""
-    curator._engine.prepare(readings)
-    return curator._engine.exact(readings)

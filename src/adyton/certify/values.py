@@ -12,14 +12,12 @@ from typing import Any, Literal
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import day_number, day_of
+from adyton.query.labels import KeyLabel as KeyLabel
 from adyton.show import half_width
 
 Way = Literal["description", "releases", "both"]
 """A population interval is as narrow as it is because its query has a short description, because little was
 released before it, or, end by end and cell by cell, sometimes for one reason and sometimes for the other."""
-
-# None: NULL, the group of rows without a value; or a row of a table of several queries has no such key.
-KeyLabel = str | int | bool | float | None
 
 
 def key_text(key: KeyLabel) -> str:

@@ -23,15 +23,16 @@ from adyton.curator.purse import plan_as_charged
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, rational
+from adyton.kernel.ledger.subjects import key_of_measures
 from adyton.kernel.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.kernel.searching import searched
 from adyton.kernel.sensitivity.reading import search_weights
-from adyton.kernel.terms.buckets import plain_number
 from adyton.kernel.terms.expressions import Condition
 from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
 from adyton.kernel.terms.measures import Quantile
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
+from adyton.query.labels import plain_number
 from adyton.query.nodes import Query
 from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, query_text
@@ -173,8 +174,8 @@ def suggest_bounds(
             raise InvalidRequest("low_fraction must be below high_fraction")
         return low, high, *at(low, high)
 
-    begins = query_text(_query(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
-    lefts = curator._lefts_before_any(named, begins) if request is None else []
+    alike = key_of_measures((Quantile.__name__,), table.name)
+    lefts = curator._lefts_before_any(named, alike) if request is None else []
     left = curator.left_for(request, named)
     low, high, query, batch = plan_as_charged(planned, left, lefts, lambda made: curator._was_paid(made[3]))
     answer = curator.ask(query_text(query), request=request, **price)

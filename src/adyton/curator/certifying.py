@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -22,21 +22,22 @@ from adyton.certify import (
     Values,
 )
 from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of, step_of_one
-from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells, Floats, whole
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.base import counted_number, counted_totals
 from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.measurement import Columns
-from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.terms.measures import Extreme
 from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.advice import later_widths
 from adyton.planning.discovery import found
-from adyton.planning.learned import Learned, UnitRange, settled_radius
+from adyton.planning.learned import Learned, UnitRange, final_radius
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QueryPlan
-from adyton.population.base import Population, PopulationContext, StandIn, learned_key
+from adyton.population.base import Population, PopulationContext, StandIn
 from adyton.population.position import Position
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
@@ -214,19 +215,19 @@ class PopulationClaims:
     def context(
         self, batch: PricedBatch, at: Position, known: Sequence[Stored | None] = ()
     ) -> PopulationContext:
-        known = known or [None] * len(batch.plans)
+        known, readings = known or [None] * len(batch.plans), batch.readings
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(batch.plans, known, strict=True))
         unproved = at.unproved or batch.unproved
-        at = replace(at, values=values, elsewhere=self._elsewhere(batch), unproved=unproved)
+        at = replace(at, values=values, elsewhere=self._elsewhere(readings), unproved=unproved)
         units = self._population.units_read(self.stand_in.units())
         context = PopulationContext(self._population, at, units)
-        learned = self._learned.spreads(batch.readings, context)
+        learned = self._learned.spreads(readings, context)
         return replace(context, learned=learned) if learned else context
 
-    def _elsewhere(self, batch: PricedBatch) -> bool:
+    def _elsewhere(self, readings: Iterable[Reading]) -> bool:
         """Whether another table than the one that is a sample is asked, or a join."""
-        read = [reading.table for reading in batch.readings if reading.table is not None]
-        return any(table.behind != self._study.table for table in read)
+        read = {id(reading.table): reading.table for reading in readings if reading.table is not None}
+        return any(table.behind != self._study.table for table in read.values())
 
     def of_next(self, batch: PricedBatch) -> PopulationContext:
         """Where the answers would stand if they were asked now."""
@@ -261,7 +262,9 @@ class PopulationClaims:
             return None
         if self._study.one_by_one:
             return None  # no later answer is about the same units, or bits are what it pays
-        if self._elsewhere(batch):  # what persons add who are in no sample hides how few of the sample do
+        if self._elsewhere(
+            batch.readings
+        ):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self._study.unit.adjacency == "replace-one":
             rows = self._study.table.rows or 0
@@ -275,7 +278,7 @@ class PopulationClaims:
         assert isinstance(self._population, SubsetPopulation)
         return self._population.noise_failure(counted_number(self._ledger, number))
 
-    def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
+    def final_cost(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> FinalCost | None:
         """What validity pays for the answer, now that it is known; None: what was charged."""
         population, units = self._population, self.settling_units(batch)
         if units is None:
@@ -283,7 +286,8 @@ class PopulationClaims:
         assert isinstance(population, SubsetPopulation)
         context = PopulationContext(population, Position.after(counted_totals(self._ledger)), units.most)
         squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
-        return settled_radius(batch, released, units, self.noise_failure(number), squares)
+        failure = self.noise_failure(number)
+        return FinalCost(final_radius(batch, released, units, failure, squares), units_up(failure))
 
     def certificate(self, plan: QueryPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate
@@ -297,7 +301,7 @@ class PopulationClaims:
             context.at, context.units, ratios=ratios, nats=list(nats.values())
         )
         sums = [noisy.reading for noisy in plan.noisy if len(noisy.reading.coordinates) == 1]
-        if theorems and any(learned_key(reading) in context.learned for reading in sums):
+        if theorems and any(context.learned_of(reading) is not None for reading in sums):
             theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
         lengths = {name: length for name, length in nats.items() if length is not None} if theorems else {}
         return Certificate(known.theorems + theorems, known.assumptions + assumptions, lengths)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.arithmetic.search import (
+    edge,
     largest_near,
     largest_that_holds,
     least_that_holds,
@@ -22,7 +23,6 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
-from adyton.kernel.exact.search import edge
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
 from adyton.validity.planner import HALF, PlanComparison, Unknown

@@ -16,7 +16,6 @@ from adyton.kernel.ledger.base import place_of
 from adyton.kernel.measurement import Columns
 from adyton.kernel.paid import Paid
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.monitor import Monitor, Pmw
 
 _operator_log = logging.getLogger("adyton.operator")
 _Read = TypeVar("_Read")
@@ -24,7 +23,10 @@ _AT_ONCE = 2**22  # as many as an engine computes in one scan
 
 
 class Observer(Protocol):
-    """Watches the kernel at work: for audits, for tests, and for a service that must know of every read."""
+    """Watches the kernel at work: for audits, for tests, and for a service that must know of every read.
+
+    No method is given an exact integer.
+    """
 
     def prepares(self, readings: Sequence[Reading]) -> None:
         """The engine is asked to check public facts."""
@@ -32,12 +34,6 @@ class Observer(Protocol):
 
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
         """Private data are about to be read; ``groups``: those under which something counts."""
-        ...
-
-    def has_read(
-        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
-    ) -> None:
-        """What was read, before noise is added: an observer must let go of it."""
         ...
 
     def releases(self, number: int) -> None:
@@ -52,11 +48,6 @@ class Unobserved:
         pass
 
     def reads(self, readings: Sequence[Reading], *, groups: bool) -> None:
-        pass
-
-    def has_read(
-        self, readings: Sequence[Reading], exact: Exact, keys: Sequence[DiscoveredGroup] | None
-    ) -> None:
         pass
 
     def releases(self, number: int) -> None:
@@ -89,27 +80,21 @@ class Data:
         """The groups under which something is counted, and the integers of all that was paid for."""
         readings = require(paid, Paid).priced.readings
         self.observer.reads(readings, groups=True)
-        keys, exact = self._sealed(partial(self._engine.found, readings))
-        self.observer.has_read(readings, exact, keys)
-        return keys, exact
+        return self._sealed(partial(self._engine.found, readings))
 
     def one_integer(self, paid: Paid, reading: Reading) -> int:
         """The number that is compared, or that of all units, if comparisons of it were paid for.
 
         Data that are missing are found before they are read.
         """
-        measurement = require(paid, Paid).priced.measurement
-        if not isinstance(measurement, Monitor | Pmw):
-            raise TypeError("this receipt did not pay for comparisons")
-        measurement.check(reading, 1, paid.priced.protection)
+        priced = require(paid, Paid).priced
+        priced.measurement.check(reading, 1, priced.protection)
         self.prepare([reading])
         return int(self._exact([reading])[0][0][0])
 
     def _exact(self, readings: Sequence[Reading]) -> Exact:
         self.observer.reads(readings, groups=False)
-        exact = self._sealed(partial(self._engine.exact, readings))
-        self.observer.has_read(readings, exact, None)
-        return exact
+        return self._sealed(partial(self._engine.exact, readings))
 
     def _sealed(self, read: Callable[[], _Read]) -> _Read:
         try:

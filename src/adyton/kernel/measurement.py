@@ -20,13 +20,16 @@ class Due:
     """What a measurement costs, in whole units: ``amount`` for privacy, under the study's accounting.
 
     ``radius`` is what validity pays for Gaussian noise, ``pure`` what it pays for the rest; ``unproved`` says
-    that no theorem about the population covers it.
+    that no theorem about the population covers it.  ``gaussian``: of each Gaussian release how many numbers
+    it has, at most, and their radius, which is part of that; ``coded_nats`` pays for outcomes by length.
     """
 
     amount: int
     radius: int
     pure: int = 0
     unproved: bool = False
+    gaussian: tuple[tuple[int, int], ...] = ()
+    coded_nats: int = 0
 
 
 class Source(Protocol):
@@ -70,14 +73,21 @@ class Measurement(Protocol[_Noisy]):
         """Whether ``reading`` is one of these again, in a smaller range, and paid for already."""
         ...
 
+    def check(self, reading: Reading, factor: int, protection: Protection) -> None:
+        """Refuses a number that is compared later, unless comparisons of it were paid for."""
+        ...
+
 
 class ReadOnce:
-    """What measurements have in common that read what they name, and nothing more."""
+    """What measurements have in common that read what they name, once, and compare nothing later."""
 
     __slots__ = ()
 
     def refines(self, reading: Reading) -> bool:
         return False
+
+    def check(self, reading: Reading, factor: int, protection: Protection) -> None:
+        raise TypeError("this receipt did not pay for comparisons")
 
 
 AnyMeasurement = Measurement[Any]

@@ -15,8 +15,8 @@ from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, float_down, float_up
 from adyton.kernel.ledger import Verification
 from adyton.kernel.ledger.texts import check_head
-from adyton.kernel.mechanisms import NumericSparse
 from adyton.kernel.special.comparing import Asked, Comparisons
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import sparse_of
 from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorBudget
 from adyton.monitors.compared import Compared, compared
@@ -30,6 +30,7 @@ from adyton.monitors.notes import (
     nearest_float,
 )
 from adyton.monitors.plan import certificate_of, monitor_of
+from adyton.noise_intervals.sparse import comparison_error
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
@@ -147,7 +148,7 @@ class OpenMonitor:
         says of which, and for a mean ``above`` which threshold; it is then in the unit of a sum, of a mean
         in that of the sum over its rows.  Theorem: SPARSE-ACCURACY.
         """
-        error = self._machine.error(confidence, queries)
+        error = comparison_error(self._machine, confidence, queries)
         if of is None and self._kind == "counts":
             return error
         if of is None:
@@ -193,7 +194,7 @@ class OpenMonitor:
     def _answer(self, fed: MonitorEntry, feeds: int) -> MonitorAnswer:
         interval, value = None, None
         if fed.value is not None and isinstance(self._machine, NumericSparse):
-            error = self._machine.value_error(LEVEL)
+            error = self._machine.values.error(LEVEL)
             low, high = ((fed.value + end) * fed.step for end in (-error, error))
             value, interval = float(fed.value * fed.step), Interval(LEVEL, float_down(low), float_up(high))
         return MonitorAnswer(

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
-from adyton.kernel.ledger import Receipt
+from adyton.kernel.ledger import Order, Receipt
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, NumericSparse, Sparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
 from adyton.kernel.schema import IntegerColumn, RealColumn
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
-from adyton.kernel.special.mechanisms.sparse.sparse import check_positives
+from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, NumericSparse, one_integer
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, check_positives
 from adyton.kernel.special.monitor import Machine, Monitor, sparse_of
 from adyton.kernel.terms.measures import Count
 from adyton.monitors.kinds import KINDS, MonitorKind, checked_kind, moves_one_way
+from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost, sparse_for_cost
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, units_of
 from adyton.planning.readings import readings_of
@@ -56,8 +59,12 @@ class MonitorPlan:
         return text_of(self.machine, self.kind)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def detail(self) -> str:
-        return detail_of(self.machine)
+        return monitor_detail(self.machine, self.kind)
 
     @property
     def measurement(self) -> Monitor:
@@ -66,7 +73,9 @@ class MonitorPlan:
 
     def units_of_error(self, confidence: float, queries: int) -> Fraction:
         """SPARSE-ACCURACY, in numbers of what one unit can move."""
-        return Fraction(self.machine.error(confidence, queries), sparse_of(self.machine).sensitivity)
+        return Fraction(
+            comparison_error(self.machine, confidence, queries), sparse_of(self.machine).sensitivity
+        )
 
 
 def plan_monitor(
@@ -143,20 +152,22 @@ def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
 
 def _quietest(wanted: Wanted, units: int, refresh: bool) -> Machine:
     if not wanted.numeric or wanted.study.accounting == "pure":
-        return _geometric(NumericSparse if wanted.numeric else Sparse, wanted, units, refresh)
+        return _geometric(
+            numeric_sparse_for_cost if wanted.numeric else sparse_for_cost, wanted, units, refresh
+        )
     if wanted.for_values is None:
         # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small
-        loud = _loudness(_geometric(Sparse, wanted, units, refresh))
+        loud = _loudness(_geometric(sparse_for_cost, wanted, units, refresh))
         quiet = float(_values(wanted, units).scales[0]) ** 2
         for_values = math.ceil(units * quiet / (quiet + loud))
     else:
         for_values = math.ceil(units * wanted.for_values)
-    sparse = sparse_of(_geometric(Sparse, wanted, units - for_values, refresh))
+    sparse = sparse_of(_geometric(sparse_for_cost, wanted, units - for_values, refresh))
     return NumericSparse(sparse, _values(wanted, for_values).scales[0], gaussian=True)
 
 
 def _geometric(
-    kind: type[Sparse] | type[NumericSparse], wanted: Wanted, units: int, refresh: bool
+    quietest: Callable[..., Sparse] | Callable[..., NumericSparse], wanted: Wanted, units: int, refresh: bool
 ) -> Machine:
     """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
     study, positives = wanted.study, wanted.positives
@@ -166,7 +177,7 @@ def _geometric(
         raise InvalidRequest(f"this price is too small for {positives} positives")
     reach, monotone = wanted.moved, wanted.monotone
     for _ in range(64):
-        machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
+        machine: Machine = quietest(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         if study.rule.amount(machine.cost()) <= units:
             return machine
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
@@ -209,6 +220,11 @@ def detail_of(machine: Machine) -> str:
     return json.dumps([*facts, *(repr(float(scale)) for scale in scales)])
 
 
+def monitor_detail(machine: Machine, kind: MonitorKind) -> str:
+    """With what it may be fed with."""
+    return json.dumps({"of": kind, "machine": detail_of(machine)})
+
+
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
     return monitor_of(receipt)[0]
@@ -216,7 +232,7 @@ def machine_of(receipt: Receipt) -> Machine:
 
 def monitor_of(receipt: Receipt) -> tuple[Machine, MonitorKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
-    found = monitor_in(receipt.order.query, receipt.order.detail)
+    found = monitor_in(receipt.order)
     if found is None:
         raise InvalidRequest(
             f"receipt {receipt.number} did not pay for a monitor; adyton monitor list, or "
@@ -225,17 +241,16 @@ def monitor_of(receipt: Receipt) -> tuple[Machine, MonitorKind]:
     return found
 
 
-def machine_in(text: str, detail: str) -> Machine | None:
-    """The mechanism that these texts of an order describe, None if they are not those of a monitor."""
-    found = monitor_in(text, detail)
-    return found[0] if found else None
-
-
-def monitor_in(text: str, detail: str) -> tuple[Machine, MonitorKind] | None:
-    machine = machine_from(detail) if text.startswith("MONITOR OF ") else None
-    if machine is None:
+def monitor_in(order: Order) -> tuple[Machine, MonitorKind] | None:
+    """The mechanism that an order describes, and what it may be fed with; None if it is for no monitor."""
+    if order.kind != "monitor":
         return None
-    return next(((machine, kind) for kind in KINDS if text_of(machine, kind) == text), None)
+    with suppress(ValueError, TypeError, KeyError):
+        known = json.loads(order.detail)
+        machine, kind = machine_from(known["machine"]), known["of"]
+        if machine is not None and kind in KINDS and order.detail == monitor_detail(machine, kind):
+            return machine, kind
+    return None
 
 
 def machine_from(detail: str) -> Machine | None:

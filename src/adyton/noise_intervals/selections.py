@@ -8,14 +8,14 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+from adyton.arithmetic.search import whole_edge
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, each_of, float_up, ratio_down, rational
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import whole_edge
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.noise.coins import exp_bounds
+from adyton.kernel.special.mechanisms.coins import exp_bounds
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.top_k import TopK

@@ -9,17 +9,17 @@ from functools import singledispatch
 import numpy as np
 
 from adyton.arithmetic.ratio import Band
-from adyton.arithmetic.search import geometric
+from adyton.arithmetic.search import edge, geometric
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import each_of, float_up, ratio_up
+from adyton.kernel.exact import each_of, float_up, floats_up, ratio_up
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import edge
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.kernel.mechanisms.base import times, weights_of_worst_mean
+from adyton.kernel.mechanisms.base import times
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.noise_intervals.proportions import best_proportions, spread, weights_of_worst_mean
 
 PADDED = 6
 """Standard deviations by which a grid goes on beyond the range of a sum and a count whose ratio is asked."""
@@ -47,7 +47,7 @@ def ratio_band(mechanism: Mechanism, confidence: float) -> Band:
 @ratio_band.register
 def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
     """A weighted sum of two normals, and half a step of rounding in each."""
-    top, bottom = (_quantile(confidence) * float_up(scale) * SAFE for scale in mechanism.scales)
+    top, bottom = (_quantile(confidence) * scale * SAFE for scale in floats_up(mechanism.scales))
     return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
 
 
@@ -55,7 +55,7 @@ def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
 def _of_geometrics(mechanism: GeometricNoise, confidence: float) -> Band:
     """Both noise terms within their own quantiles at once."""
     each = float_up(each_of(confidence, 2))
-    top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in mechanism.scales)
+    top, bottom = (two_sided_geometric.coverage_radius(s, each) for s in floats_up(mechanism.scales))
     return Band(0.0, 0.0, top, bottom)
 
 
@@ -97,13 +97,13 @@ def gaussian_within(sensitivity: Sensitivity, half_width: float, confidence: flo
     room = half_width / SAFE - sum(weights) / 2
     if room <= 0:
         raise InvalidRequest(_TOO_FINE)
-    relative = GaussianNoise.best_proportions(sensitivity)
-    return GaussianNoise(times(relative, room / (z * GaussianNoise.spread(relative, weights))))
+    relative = best_proportions(GaussianNoise, sensitivity)
+    return GaussianNoise(times(relative, room / (z * spread(GaussianNoise, relative, weights))))
 
 
 def geometric_within(sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
     """The most noise, to nine digits, whose worst error stays within ``half_width``."""
-    relative = GeometricNoise.best_proportions(sensitivity)
+    relative = best_proportions(GeometricNoise, sensitivity)
     unit = float(max(relative))
 
     def at(scale: float) -> GeometricNoise:
@@ -130,8 +130,8 @@ def noise_of_scale(
     kind: type[GaussianNoise | GeometricNoise], sensitivity: Sensitivity, scale: float
 ) -> GaussianNoise | GeometricNoise:
     """Noise of this standard deviation or scale, at the worst ratio where there are two coordinates."""
-    relative = kind.best_proportions(sensitivity)
-    return kind(times(relative, scale / kind.spread(relative, weights_of_worst_mean(sensitivity))))
+    relative = best_proportions(kind, sensitivity)
+    return kind(times(relative, scale / spread(kind, relative, weights_of_worst_mean(sensitivity))))
 
 
 def _quantile(confidence: float) -> float:

@@ -15,6 +15,7 @@ from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.terms.measures import Count, Mean, Sum, Variance
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.mean_with_squares import MeanWithSquares
@@ -172,7 +173,7 @@ def _small_squares(
     (reading,) = readings_of(asked, population.study.unit_of(query.table))
     cost = part.mechanism.cost(part.reading.sensitivity).gdp
     assert cost is not None
-    noise = GaussianNoise.for_cost(reading.sensitivity, cost)
+    noise = noise_for_cost(GaussianNoise, reading.sensitivity, cost)
     low, high = lattice.low * lattice.step, lattice.high * lattice.step
     away = min(max(2 * (mean - low) / (high - low) - 1, Fraction(-1)), Fraction(1))
     square = min(away**2 + (2 * _SPREAD) ** 2, Fraction(1))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,17 +23,18 @@ from types import MappingProxyType
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.exact import float_down, float_up, units_up
+from adyton.kernel.exact import float_down, float_up, floats_up, units_up
 from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.exact.outward import MANY
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import counted
-from adyton.kernel.ledger.texts import Stored, many_from_text, receipts_restored
+from adyton.kernel.ledger.subjects import SPREAD, Kind
+from adyton.kernel.ledger.texts import Stored, many_from_text
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.terms.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
@@ -53,10 +53,7 @@ from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _MOST_TOGETHER = 100  # queries of a batch that is looked at: all of them have to be read again
-_WORDS = ("STDDEV(", "VARIANCE(")
 _WITH_SQUARES = 3  # columns: a sum, its squares and a count
-# One text of a batch, between semicolons that are not quoted.
-_ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class UnitRange:
     most: int
 
 
-def settled_radius(
+def final_radius(
     batch: PricedBatch,
     stored: Sequence[Stored],
     units: UnitRange,
@@ -122,8 +119,8 @@ def _settled(
         return full
     cells, most = len(released[-1]), float(high * noisy.reading.sensitivity.rows)
     totals = [
-        _total(column, float_up(scale), z)
-        for column, scale in zip(released, noisy.mechanism.scales, strict=True)
+        _total(column, scale, z)
+        for column, scale in zip(released, floats_up(noisy.mechanism.scales), strict=True)
     ]
     *others, (total, beyond) = totals
     first, last = max(total - beyond, 0.0) / units.most, max(total + beyond, 0.0) / units.least
@@ -157,8 +154,8 @@ def _known_squares(
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
     measure, known = noisy.reading.measure, list[float]()
-    if isinstance(measure, Mean) and spread_key(noisy.reading) in squares:
-        known.append(squares[spread_key(noisy.reading)])
+    if squares and isinstance(measure, Mean) and (key := spread_key(noisy.reading)) in squares:
+        known.append(squares[key])
     if isinstance(measure, Mean | Variance) and len(totals) == _WITH_SQUARES:
         _, (_, square), (counted, _) = noisy.reading.sensitivity.boxes
         _, (own, more), (counts, beyond) = totals
@@ -176,7 +173,7 @@ def most_centred_squares(variance: NoisyReading, released: Columns, units: UnitR
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
     _, (_, square), (counted, _) = variance.reading.sensitivity.boxes
-    _, of_square, of_count = (float_up(scale) for scale in variance.mechanism.scales)
+    _, of_square, of_count = floats_up(variance.mechanism.scales)
     (squares, more), (counts, beyond) = (_total(column, 0.0, z) for column in released[1:])
     noise = math.hypot(of_square / square, of_count / counted) * math.sqrt(len(released[1]))  # of the one sum
     total = squares / square + counts / counted + more / square + beyond / counted + z * noise
@@ -232,7 +229,7 @@ def radius_in_full(study: Study, order: Order) -> int:
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
     settles = study.accounting != "pure" and not study.one_by_one
-    if not settles or not receipts_restored(order.query, order.detail):
+    if not settles or order.kind != "restored":
         return order.radius
     return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
 
@@ -263,11 +260,11 @@ class Learned:
         """
         # Parts of split units have sizes of their own, so that the sums of one say nothing about another.
         kinds = Mean if self._study.parts > 1 else Mean | Sum
-        wanted = {learned_key(reading): reading for reading in readings if isinstance(reading.measure, kinds)}
-        if not wanted or context.missing() is not None:
+        asked = [reading for reading in readings if isinstance(reading.measure, kinds)]
+        if not asked or context.missing() is not None or not self._has_learned():
             return {}
-        self._look()
-        ends = {key: self._upper_end(reading, context) for key, reading in wanted.items()}
+        wanted = {key: reading for reading in asked if (key := learned_key(reading)) is not None}
+        ends = {key: self._upper_end(key[1], reading, context) for key, reading in wanted.items()}
         return {key: end for key, end in ends.items() if end is not None}
 
     def squares_in_sample(
@@ -282,25 +279,29 @@ class Learned:
         ``released``: what a receipt, by its number, paid for that is not stored yet.
         """
         population = context.population
-        means = {spread_key(reading): reading for reading in readings if isinstance(reading.measure, Mean)}
-        if not means or not isinstance(population, SubsetPopulation):
+        means = [reading for reading in readings if isinstance(reading.measure, Mean)]
+        if not means or not isinstance(population, SubsetPopulation) or not self._has_learned():
             return {}
-        self._look()
         found = {}
-        for key, reading in means.items():
-            if (asked := self._asked(reading, context, released)) is not None:
+        for key in dict.fromkeys(map(spread_key, means)):
+            if (asked := self._asked(key, context, released)) is not None:
                 z = largest_normal(population.squares_failure(asked.context))
                 found[key] = most_centred_squares(asked.part, asked.released, units, z)
         return found
 
-    def _look(self) -> None:
+    def _has_learned(self) -> bool:
+        """Looks at what was charged since it was asked last, and says whether any variance is known."""
         newest = self._ledger.count()
-        for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
+        after = max(self._looked_at, newest - _MOST)
+        kinds: tuple[Kind, ...] = ("query", "batch")
+        found = [receipt for kind in kinds for receipt in self._ledger.find(kind, SPREAD, after=after)]
+        for receipt in sorted(found, key=lambda receipt: receipt.number):
             paid = self._paid(receipt)
             for reading, _ in paid.parts:
                 if isinstance(reading.measure, Variance):
                     self._known.setdefault(spread_key(reading), []).append(paid)
         self._looked_at = newest
+        return bool(self._known)
 
     def _paid(self, receipt: Receipt) -> PaidReadings:
         """Without parts, if nothing can be learned from it."""
@@ -316,17 +317,17 @@ class Learned:
 
     def _queries(self, receipt: Receipt) -> list[Query]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
-        texts = texts_of(receipt.order.query)
+        texts = receipt.order.texts
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
-        except InvalidRequest:  # a monitor, or something else that is no query
+        except InvalidRequest:  # it was asked of tables that are declared no more
             return []
         queries = [one.query for one in asked]
         other = any(one.discovers_groups or one.table.behind != self._study.table for one in queries)
         return [] if other or len(texts) > _MOST_TOGETHER else queries
 
-    def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:
-        asked, population = self._asked(wanted, context), context.population
+    def _upper_end(self, key: Hashable, wanted: Reading, context: PopulationContext) -> Floats | None:
+        asked, population = self._asked(key, context), context.population
         if asked is None or not isinstance(population, SubsetPopulation):
             return None
         if isinstance(wanted.measure, Sum):
@@ -336,36 +337,31 @@ class Learned:
 
     def _asked(
         self,
-        wanted: Reading,
+        key: Hashable,
         context: PopulationContext,
         released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
     ) -> AskedVariance | None:
-        """The newest variance of the same values of the same rows."""
-        for paid in reversed(self._known.get(spread_key(wanted), ())):
+        """The newest variance of the same values of the same rows, by its ``spread_key``."""
+        for paid in reversed(self._known.get(key, ())):
             if paid.at.unproved:
                 continue
             answers = released.get(paid.number)
             if answers is None and (stored := self._ledger.recall(paid.number)) is not None:
                 answers = many_from_text(stored)
             if answers is not None:
-                return _among(paid, answers, wanted, context)
+                return _among(paid, answers, key, context)
         return None
 
 
-def texts_of(query: str) -> list[str]:
-    """The texts of a batch, or the one of a query."""
-    return _ONE_TEXT.findall(query)
-
-
 def _among(
-    paid: PaidReadings, answers: Sequence[Stored], wanted: Reading, context: PopulationContext
+    paid: PaidReadings, answers: Sequence[Stored], key: Hashable, context: PopulationContext
 ) -> AskedVariance:
-    """The variance that ``wanted`` needs, in the answers to all that was paid for together."""
+    """The variance with this key, in the answers to all that was paid for together."""
     released = [columns for answer in answers for columns in answer.released]
     reading, detail, columns = next(
         (reading, detail, columns)
         for (reading, detail), columns in zip(paid.parts, released, strict=True)
-        if isinstance(reading.measure, Variance) and spread_key(reading) == spread_key(wanted)
+        if isinstance(reading.measure, Variance) and spread_key(reading) == key
     )
     noise = GaussianNoise(tuple(Fraction(float(str(scale))) for scale in detail[2:5]))
     return AskedVariance(NoisyReading(reading, noise), columns, replace(context, at=paid.at))

@@ -35,7 +35,6 @@ from adyton.kernel.schema import TextColumn
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.discovery import GroupDiscovery
-from adyton.kernel.terms.buckets import group_values
 from adyton.kernel.terms.expressions import Not
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
@@ -53,6 +52,7 @@ from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.planning.readings import readings_for
 from adyton.query.canonical import canonical_text, plain_names
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.labels import group_values
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Query
 from adyton.query.released.nodes import Released, ReleasedName, is_label
@@ -187,7 +187,11 @@ class PricedBatch:
 
     @property
     def text(self) -> str:
-        return "; ".join(plan.text for plan in self.plans)
+        return "; ".join(self.texts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(plan.text for plan in self.plans)
 
     @property
     def detail(self) -> str:
@@ -350,11 +354,11 @@ class Shapes:
         batch = self._planned(query.measures, price)
         (plan,), (part,) = batch.plans, batch.plans[0].parts
         noisy = part.only
-        if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
+        if not isinstance(part, Additive | MeanWithSquares) or noisy.reading.where != _SOME_FILTER:
             return None
         nats = self._study.nats(query, noisy.reading.measure)
         noisy = NoisyReading(replace(noisy.reading, where=query.where), noisy.mechanism, nats=nats)
-        parts, text = (Additive(noisy),), canonical_text(query)
+        parts, text = (replace(part, only=noisy),), canonical_text(query)
         own = replace(plan, query=query, text=text, parts=parts, remarks=requests[0].remarks)
         return PricedBatch((own,), batch.amount, batch.radius, price)
 

@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest, PrivacyRefused
-from adyton.kernel.accounting.buying import TOO_SMALL, cost_of_units
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.exact import Number, decimal_text, positive
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import TOO_SMALL, cost_of_units
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,
@@ -33,6 +33,7 @@ from adyton.kernel.terms.expressions import (
 from adyton.kernel.terms.leaves import DatePart, DayCount, Lookup, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.names import columns_in
+from adyton.noise_intervals.proportions import noise_for_cost
 from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Query
@@ -266,7 +267,7 @@ class Pricing:
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = cost_of_units(self.study.accounting, units)
-        return _made_once(self._kind.for_cost, reading.sensitivity, cost)
+        return _made_once(noise_for_cost, self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]
 
     def check_total(self, what: str) -> None:
         """For values whose width nobody can guarantee before the rows are read; they are never rounded."""

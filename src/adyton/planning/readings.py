@@ -13,7 +13,6 @@ from math import prod
 from typing import assert_never
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.histogram import Histogram
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.sensitivity.bins import binned, bins_of, upto
 from adyton.kernel.sensitivity.bounds import Sensitivity
@@ -26,6 +25,7 @@ from adyton.kernel.sensitivity.reading import (
     search_weights,
     squared_values,
 )
+from adyton.kernel.special.histogram import Histogram
 from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.kernel.terms.expressions import Condition, Indicator, all_of
 from adyton.kernel.terms.leaves import EVERY_ROW
@@ -199,6 +199,8 @@ def _public_denominator(where: Condition, query: Query, unit: PrivacyUnit) -> in
     units or outside of a reserve it could, and in a table of those persons who have a row of some kind.
     """
     unfiltered = where == EVERY_ROW and not query.by
-    unfiltered = unfiltered and (not isinstance(query.table, TableOfPersons) or query.table.has_everybody)
+    unfiltered = unfiltered and (
+        not isinstance(query.table, TableOfPersons) or query.table.given == EVERY_ROW
+    )
     fixed = unit.adjacency == "replace-one" and unit.rows == 1 and unit.parts == 1 and unit.reserve is None
     return query.table.rows if fixed and unfiltered else None

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
+from adyton.arithmetic.search import edge
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
-from adyton.kernel.exact.search import edge
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import BoundedRangeCost, PureCost
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.special.choice import Choice, of_one_value, of_scores
+from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.noise_intervals.selections import largest_shortfall, noisy_order_chance, shortfall_of
@@ -114,6 +114,10 @@ class SelectionPlan:
         return self.selection.text
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def amount(self) -> int:
         return self.due.amount
 
@@ -157,6 +161,10 @@ class AllValues:
     @property
     def text(self) -> str:
         return self.batch.text
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.batch.texts
 
     @property
     def detail(self) -> str:

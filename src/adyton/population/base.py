@@ -25,16 +25,17 @@ from adyton.arithmetic.ratio import Ends
 from adyton.certify import Absent
 from adyton.certify.values import Way
 from adyton.kernel.accounting.noisy_reading import LEVEL, NoisyReading, step_of
-from adyton.kernel.exact import float_down, float_up
+from adyton.kernel.exact import float_down, float_up, floats_up
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import MANY, UP
 from adyton.kernel.ledger import Ledger, Receipt
 from adyton.kernel.ledger.base import counted
 from adyton.kernel.ledger.links import Cap
+from adyton.kernel.ledger.subjects import key_of_count
 from adyton.kernel.ledger.texts import released_from_text
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
-from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
+from adyton.kernel.terms.measures import Cdf, Mean, Quantile, Sum, Variance
 from adyton.kernel.terms.persons import TableOfPersons
 from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
 from adyton.population.position import Counted, Position
@@ -50,8 +51,7 @@ from adyton.population.subset_ends import (
     uncentred,
 )
 from adyton.population.variance_ends import EACH, OF_LEAST, Around, least_variance, most_variance
-from adyton.query.nodes import Query
-from adyton.query.text import condition_text, number_text, query_text
+from adyton.query.text import condition_text, number_text
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
@@ -178,7 +178,7 @@ class Population(ABC):
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> PopulationEnds:
         """For counts and sums, in steps of the released integer."""
-        squares = context.learned.get(learned_key(part.reading))
+        squares = context.learned_of(part.reading)
 
         def ends(certain: Certain) -> Ends:
             if squares is None:
@@ -195,8 +195,9 @@ class Population(ABC):
         self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
     ) -> PopulationEnds:
         """For the ratio of a centred sum, the first of two integers, to a count."""
-        spread = context.learned.get(learned_key(part.reading))
-        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[1])
+        spread = context.learned_of(part.reading)
+        of_sum, of_count = floats_up(part.mechanism.scales)
+        scales = of_sum, of_count
 
         def ends(certain: Certain) -> Ends:
             top, bottom = released
@@ -219,8 +220,9 @@ class Population(ABC):
         Assumes:  as ``mean_ends`` and ``most_variance``.
         Source:   derived here.  Theorem: VARIANCE-INTERVAL.
         """
-        learned = context.learned.get(learned_key(part.reading))
-        scales = float_up(part.mechanism.scales[0]), float_up(part.mechanism.scales[2])
+        learned = context.learned_of(part.reading)
+        of_sum, _, of_count = floats_up(part.mechanism.scales)
+        scales = of_sum, of_count
         centred = part.reading.coordinates[0]
         assert centred.value is not None
         square = float_up((centred.box[1] * centred.value.lattice.step / 2) ** 2)  # of half of the range
@@ -426,6 +428,10 @@ class PopulationContext:
             return NOT_ASKED
         return self.population.missing(self.at, self.units, part.nats if part is not None else None)
 
+    def learned_of(self, reading: Reading) -> Floats | None:
+        """What the study has learned of the spread of the values that are read."""
+        return self.learned.get(learned_key(reading)) if self.learned else None
+
     @property
     def known_units(self) -> int:
         """Their number, or an upper end of it, where an interval is not missing."""
@@ -497,7 +503,7 @@ def spread_key(reading: Reading) -> Hashable:
     return value, measure.value.lattice, where, reading.by, reading.kept, persons
 
 
-def learned_key(reading: Reading) -> Hashable:
+def learned_key(reading: Reading) -> tuple[type[Mean | Sum], Hashable] | None:
     """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
     return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None
 
@@ -530,10 +536,6 @@ class StandIn:
 
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
         self._study, self._ledger, self._population = study, ledger, population
-        counted = Count() if study.unit.rows == 1 else CountPersons()
-        # The name of the value stands between these two, and a query of one value has nothing else there.
-        before, _, after = query_text(Query(study.table, (("x", counted),))).partition(" AS x ")
-        self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
         self._unanswered: set[int] = set()  # counts that were charged, perhaps by others who are not done yet
         self._found: Counted | None = None
@@ -572,14 +574,13 @@ class StandIn:
     def _counts(self, newest: int) -> Iterator[Receipt]:
         """Counts of all units that were not looked at, the newest first."""
         below = newest + 1
-        while receipt := self._ledger.counting(self._before, self._after, self._looked_at, below):
-            yield receipt
-            below = receipt.number
+        key = key_of_count(self._study.table.name)
+        while found := self._ledger.find("query", key, after=self._looked_at, below=below, most=1):
+            yield found[0]
+            below = found[0].number
 
     def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)
-        if len(mechanisms) != 1:
-            return False
         if stored is None:
             self._unanswered.add(receipt.number)
             return False

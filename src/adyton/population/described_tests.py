@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, rational
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.terms.measures import Mean, Measure, Quantile
+from adyton.kernel.terms.measures import Cdf, Mean, Measure, Quantile
 from adyton.query.description_weights import constant_nats, rational_nats
 from adyton.query.request import Request, asked_of
 from adyton.study import Study
@@ -69,9 +69,11 @@ def described_test(study: Study, query: str, null: Number | None, method: str) -
     if method not in get_args(Method):
         raise InvalidRequest(f"no test is called {method!r:.40}; known: {', '.join(get_args(Method))}")
     asked = asked_of(query, *study.tables, dialect=study.dialect)
-    if not isinstance(asked, Request) or len(asked.query.measures) != 1:
+    measures = [measure for _, measure in asked.query.measures] if isinstance(asked, Request) else []
+    points = sum(len(one.points) if isinstance(one, Cdf) else 1 for one in measures)
+    if not isinstance(asked, Request) or points != 1:
         raise InvalidRequest("a test is described by one query with one value, in groups or not")
-    ((_, measure),) = asked.query.measures
+    (measure,) = measures
     nats = study.nats(asked.query, measure)
     if nats is None:
         raise InvalidRequest(

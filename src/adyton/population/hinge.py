@@ -18,7 +18,7 @@ import numpy as np
 from adyton.arithmetic.ratio import Ends
 from adyton.certify import Absent
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.exact import float_up, units_down
+from adyton.kernel.exact import float_up, floats_up, units_down
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import FEW, UP
 from adyton.kernel.exact.shares import query_share
@@ -95,7 +95,7 @@ class HingePopulation(Population):
     def _means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         """The stability part enters once.  Theorem: RATIO-OF-MEANS."""
         top, bottom = (column.astype(float) for column in released)
-        first, second = map(float_up, self._hidden(part, context))
+        first, second = floats_up(self._hidden(part, context))
         fixed, reach = first + float_up(self._drift(part, context)), largest_ratio(part.reading.sensitivity)
 
         def widths(low: Floats, high: Floats, _: Places) -> Ends:

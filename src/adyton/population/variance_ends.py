@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.arithmetic.ratio import Ends
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.exact import float_up
+from adyton.kernel.exact import floats_up
 from adyton.kernel.exact.cells import Array, Floats
 from adyton.kernel.exact.outward import CANCELLED, MANY, UP
 from adyton.population.claims import NORMAL, Certain, Claims, Noise
@@ -93,7 +93,7 @@ class Around:
         (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
         self._linear, self._square, self._counted = counted / reach, counted / (2 * square), float(counted)
         self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count
-        self._scales = [float_up(scale) for scale in part.mechanism.scales]
+        self._scales = floats_up(part.mechanism.scales)
         self._sums, self._squares, self._counts = (np.asarray(column, np.float64) for column in released)
 
     def weighed(self, certain: Certain) -> Floats:

@@ -498,11 +498,15 @@ class Dictionary:
         return math.ceil(max(nats, 0.0) * (1 + COARSE) * _PRECISION) / _PRECISION
 
     def is_registered(self, query: Query, measure: Measure) -> bool:
+        """Never one whose groups are discovered: nothing says in advance which cells there are."""
+        if not self.registered or query.discovers_groups:
+            return False
         return canonical_value(query, measure) in self.registered
 
     def _described(self, query: Query, measure: Measure) -> float:
         if not self.amended and self.is_registered(query, measure):
-            return math.log(2 * len(self.registered)) + math.log(number_of_cells(query))
+            claims = number_of_cells(query) * (len(measure.points) if isinstance(measure, Cdf) else 1)
+            return math.log(2 * len(self.registered)) + math.log(claims)
         other = math.log(2) if self.registered else 0.0
         if self.name == "universal":
             return other + self._spelled(query, measure)

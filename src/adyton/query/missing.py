@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from adyton.kernel.schema import Column, Table
 from adyton.kernel.terms.expressions import (
     And,
     Case,
@@ -38,6 +39,7 @@ from adyton.kernel.terms.leaves import (
     OneOf,
     ValueOf,
 )
+from adyton.kernel.terms.persons import TableOfPersons
 
 ONE, ZERO = Constant(Fraction(1)), Constant(Fraction(0))
 NEVER = Always(False)
@@ -119,6 +121,13 @@ def never_missing(condition: Condition) -> bool:
             return missing(left) == missing(right) == NEVER
         case _:
             return False
+
+
+def always_there(table: Table) -> list[Column]:
+    """The columns of a table of persons of which each has a number: 0 where there is no row."""
+    numbers = table.numbers if isinstance(table, TableOfPersons) else ()
+    both = zip(table.columns, numbers, strict=False)
+    return [column for column, (_, number) in both if number.kind in ("rows", "distinct")]
 
 
 def _of_case(node: Case) -> Condition:

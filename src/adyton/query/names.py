@@ -13,17 +13,8 @@ from adyton.kernel.terms.expressions import (
     NumberExpression,
 )
 from adyton.kernel.terms.leaves import DayCount, IsOutside, IsTrue, ValueOf
-from adyton.kernel.terms.measures import (
-    Cdf,
-    Count,
-    CountPersons,
-    Measure,
-    Moments,
-    Proportion,
-    Variance,
-    weight,
-)
 from adyton.kernel.terms.names import JoinedColumn, entries, outsides_in
+from adyton.kernel.terms.persons import TableOfPersons
 
 LONGEST_NAME = 100
 
@@ -99,10 +90,17 @@ def _is_key(link: PublicJoin, said: str, source: str | None) -> bool:
 
 
 def check_outside(table: Table, *nodes: object) -> None:
-    """Public tables are not clipped: what they say is written into the query."""
-    if table.join is None:
+    """Public tables are not clipped: what they say is written into the query.  The numbers of a person are
+    computed: none of them came from outside.
+    """
+    if table.join is None and not isinstance(table, TableOfPersons):
         return
     for node in outsides_in(*nodes):
+        if isinstance(table, TableOfPersons):
+            raise InvalidRequest(
+                f"{node.word} is about data as it came; {node.column.name!r} is computed for each person: "
+                f"ask for {node.word} of a column inside"
+            )
         if entry_of(table, node.column.name).link is not None:
             raise InvalidRequest(
                 f"{node.word} is about private data as it came; {node.column.name!r} is a column of a public "
@@ -159,27 +157,6 @@ def _unused(stem: str, used: set[str]) -> str:
         number += 1
         name = f"{stem}_{number}"
     return name
-
-
-MOST_WEIGHT = 2**14
-
-
-def weight_of(measure: Measure) -> int:
-    """A value is read to add it up, and to count where it is present."""
-    own = weight(measure.where)
-    match measure:
-        case Count() | CountPersons():
-            return own
-        case Proportion(condition):
-            return own + weight(condition)
-        case Variance(value):
-            return own + 6 * weight(value)
-        case Moments(y, x):
-            return own + 8 * (weight(y) + weight(x))  # in squares, in the product, and where both are present
-        case Cdf(value, points):
-            return own + (len(points) + 1) * weight(value)
-        case _:
-            return own + 2 * weight(measure.value)
 
 
 def _matched(known: tuple[JoinedColumn, ...], link: PublicJoin) -> JoinedColumn:

@@ -39,10 +39,11 @@ from adyton.kernel.terms.expressions import (
     condition,
 )
 from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
-from adyton.kernel.terms.measures import Cdf, Measure, weight
+from adyton.kernel.terms.measures import Cdf, Measure
 from adyton.kernel.terms.names import JoinedColumn, check_columns, entries, private_part
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.query.names import MOST_WEIGHT, check_names, check_outside, weight_of
+from adyton.query.length import MOST_WEIGHT, weight, weight_of, weight_of_persons
+from adyton.query.names import check_names, check_outside
 
 POINTS = "upto"  # what an answer calls the points of a distribution
 _Node = TypeVar("_Node")
@@ -70,8 +71,6 @@ class Query:
         _check_values(self.measures, tuple(group.name for group in self.by))
         check_columns(self.table, self.by, self.where, self.measures)
         check_outside(self.table, self.by, self.where, self.measures)
-        if isinstance(self.table, TableOfPersons):
-            self.table.check_asked(self.by, self.where, self.measures)
         for group in self.by:
             if not isinstance(group, Group):
                 raise InvalidRequest(
@@ -105,7 +104,7 @@ class Query:
         measures = [measure for _, measure in self.measures]
         filters = sum(measure.where != EVERY_ROW for measure in measures) or 1
         groups = [group.value for group in self.by if isinstance(group, Bucket)]
-        inside = self.table.weight if isinstance(self.table, TableOfPersons) else 0
+        inside = weight_of_persons(self.table) if isinstance(self.table, TableOfPersons) else 0
         inside += filters * weight(self.where)
         return inside + sum(map(weight_of, measures)) + 2 * sum(map(weight, groups))
 

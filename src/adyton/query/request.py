@@ -19,11 +19,11 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.schema import Table
-from adyton.kernel.terms.buckets import KeyLabel
 from adyton.kernel.terms.names import is_declared
 from adyton.kernel.terms.persons import TableOfPersons, table_of_persons
 from adyton.query.doubles import remarks_on
 from adyton.query.draft import Draft
+from adyton.query.labels import KeyLabel
 from adyton.query.nodes import Query
 from adyton.query.released.answered import Answered, Places, Told
 from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window, is_label, names_in

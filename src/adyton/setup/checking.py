@@ -29,6 +29,7 @@ from adyton.ledgers.shared_budget.joining import check_shared_budget
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
 from adyton.query.nodes import Query
+from adyton.setup.exact import exact_integers
 from adyton.setup.findings import findings_of, suggestions_of
 from adyton.study import Study, read_study
 
@@ -227,7 +228,8 @@ def _keys(
     except CuratorError:  # at this price nothing can be planned: nothing is found
         return None
     assert plan.discovery is not None
-    keys, ((units,),) = engine.found([plan.discovery.counted.reading])
+    keys, ((units,),) = exact_integers(engine, [plan.discovery.counted.reading], groups=True)
+    assert keys is not None
     threshold = plan.discovery.selection(1).threshold
     enough = sorted(
         ((str(key[0]), number) for key, number in zip(keys, units, strict=True) if number >= threshold),

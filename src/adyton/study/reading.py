@@ -152,7 +152,7 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         dictionary=choice(
             section.get("dictionary", "universal"), "validity.dictionary", ("schema", "universal")
         ),
-        registered=_registered(section.get("registered", [])),
+        registered=section.get("registered", ()),
         **given,
     )
 
@@ -161,20 +161,19 @@ def _check_dictionary(table: dict[str, Any], validity: Validity | None) -> None:
     """What was taken from the rows was not fixed before anybody looked at them."""
     if table.get("values_from_rows", False) not in (True, False):
         raise InvalidRequest("table.values_from_rows is true or false")
-    if table.get("values_from_rows") and validity is not None and validity.dictionary == "schema":
+    if not table.get("values_from_rows") or validity is None:
+        return
+    looked = "adyton init --public took bounds and values from them (table.values_from_rows)"
+    if validity.dictionary == "schema":
         raise InvalidRequest(
             "validity.dictionary = 'schema' says that this file was written without looking at the rows, and "
-            "adyton init --public took bounds and values from them (table.values_from_rows): write "
-            "dictionary = 'universal'"
+            f"{looked}: write dictionary = 'universal'"
         )
-
-
-def _registered(listed: object) -> tuple[str, ...]:
-    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+    if validity.registered:
         raise InvalidRequest(
-            'validity.registered is a list of SQL texts, e.g. ["SELECT COUNT(*) FROM people"]'
+            "validity.registered lists queries that mean what this file declares, without looking at the "
+            f"rows, and {looked}: remove validity.registered"
         )
-    return tuple(listed)
 
 
 # Where the ledger, its checkpoint and a shared budget lie: no part of what the ledger means

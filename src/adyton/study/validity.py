@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, keep_exactly
@@ -88,6 +88,7 @@ class Validity:
         keep_exactly(self, *exact)
         if not 0 < self.confidence < 1:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+        self._check_dictionary()
         if self.reserve is not None and not 0 < self.reserve < 1:
             raise InvalidRequest(
                 "validity.reserve is the share of the units that no query reads: above 0 and below 1, "
@@ -112,6 +113,17 @@ class Validity:
             raise InvalidRequest("validity.grid goes with validity.method = 'rounding'")
         if self.share is not None and self.spread is not None:
             raise InvalidRequest("a plan is for a share or for values with a spread: give one of the two")
+
+    def _check_dictionary(self) -> None:
+        """A name that is not known must not stand for the owner's word."""
+        if self.dictionary not in get_args(DictionaryName):
+            raise InvalidRequest(f"validity.dictionary is schema or universal, not {self.dictionary!r:.40}")
+        listed: object = self.registered
+        if not isinstance(listed, tuple | list) or not all(isinstance(text, str) for text in listed):
+            raise InvalidRequest(
+                'validity.registered is a list of SQL texts, e.g. ["SELECT COUNT(*) FROM people"]'
+            )
+        object.__setattr__(self, "registered", tuple(listed))
 
     @property
     def expects(self) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
+from adyton.arithmetic.search import edge
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import accounting_named, gaussian
 from adyton.kernel.exact import UNITS_PER_ONE, float_down
-from adyton.kernel.exact.search import edge
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.privacy import Guarantee, PureCost

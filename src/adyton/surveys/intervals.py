@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.search import whole_edge
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, SAFE, UNIT_ROUNDOFF, log_up
-from adyton.kernel.exact.search import whole_edge
 from adyton.kernel.exact.special import special
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise

@@ -10,13 +10,13 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.noise import rounded_gaussian
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.special.mechanisms.workloads.measured import (
     GaussianMeasured,
     GeometricMeasured,
 )
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from adyton.noise_intervals.laws import gaussian_tail
 from adyton.noise_intervals.strategies import geometric_variance, widths_of
 from adyton.planning.coordinated.range_workload import LinearQueries
 from adyton.planning.coordinated.strategy_choice import error_factor
@@ -80,7 +80,7 @@ def rounded_variance(sigma: float) -> float:
     """Of round(sigma * N): the sum over m >= 1 of (2 m - 1) P(|Z| >= m); from 2 on, one twelfth is added."""
     if sigma >= 2:
         return sigma * sigma + 1 / 12  # the rest is below 1e-30
-    return math.fsum(2 * (2 * m - 1) * rounded_gaussian.tail(sigma, m) for m in range(1, 80))
+    return math.fsum(2 * (2 * m - 1) * gaussian_tail(sigma, m) for m in range(1, 80))
 
 
 def _infer(workload: LinearQueries, strategy: Strategy, released: Integers, steps: int) -> Floats:

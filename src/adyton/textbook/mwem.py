@@ -17,10 +17,10 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import each_of, float_up
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SEVERAL
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.noise.refine import Integers, check_scale
 from adyton.kernel.privacy import Cost, PureCost
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity
 from adyton.monitors.pmw.guess import CellDistribution

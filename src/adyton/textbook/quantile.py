@@ -17,11 +17,11 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
-from adyton.kernel.noise.coins import below
 from adyton.kernel.noise.refine import Integers, Words
 from adyton.kernel.privacy import Adjacency, PureCost
 from adyton.kernel.schema import LARGEST_VALUE
 from adyton.kernel.special.mechanisms import exponential_weights
+from adyton.kernel.special.mechanisms.coins import below
 from adyton.kernel.special.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
 from adyton.noise_intervals.selections import exponential_chance, largest_shortfall
 

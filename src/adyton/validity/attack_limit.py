@@ -13,10 +13,9 @@ from functools import cache
 
 import numpy as np
 
-from adyton.arithmetic.search import geometric, minimise
+from adyton.arithmetic.search import edge, geometric, minimise
 from adyton.kernel.exact import Number, positive, probability, whole
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.search import edge
 from adyton.kernel.exact.special import special
 from adyton.validity.plans.noise_plan import MOST
 

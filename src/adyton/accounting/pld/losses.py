@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.arithmetic.search import edge
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, UNIT_ROUNDOFF
-from adyton.kernel.exact.search import edge
 
 _FAINT = 1e-290  # terms below it, relative to the largest, are bounded together
 _DEVIATIONS = 40  # exp(-40**2 / 2) is far below _FAINT

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from adyton.arithmetic.search import edge
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.accounting.rules import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.kernel.exact import Number, float_down, float_up, positive
 from adyton.kernel.exact.outward import UNIT_ROUNDOFF
-from adyton.kernel.exact.search import edge
 from adyton.kernel.privacy import Guarantee
 
 

@@ -40,6 +40,7 @@ from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits, SystemBits
 from adyton.kernel.privacy import ADJACENCIES
 from adyton.kernel.sensitivity import Sensitivity
+from adyton.noise_intervals.proportions import noise_for_cost
 
 _ONE_STEP = Sensitivity(((0, 1),), 1, "replace-one")
 _HISTOGRAM = Sensitivity(((1, 1),), 3, "replace-one")
@@ -55,7 +56,7 @@ _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
 
 def _geometric(target: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
-        noise = GeometricNoise.for_cost(sensitivity, target.epsilon)
+        noise = noise_for_cost(GeometricNoise, sensitivity, target.epsilon)
         claim = RoundedGuarantee(float_up(noise.cost(sensitivity).epsilon), 0.0)
         yield Trial("geometric", pair_name, sensitivity.adjacency, _repeated(noise, target.bits), pair, claim)
 
@@ -63,7 +64,7 @@ def _geometric(target: AuditTarget) -> Iterator[Trial]:
 def _gaussian(target: AuditTarget) -> Iterator[Trial]:
     mu = gaussian_mu(target, "Gaussian")
     for pair_name, (sensitivity, pair) in _PAIRS.items():
-        noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
+        noise = noise_for_cost(GaussianNoise, sensitivity, Fraction(mu) ** 2)
         true_mu = math.sqrt(noise.cost(sensitivity).gdp) * SAFE
         claim, mechanism = gaussian_claim(true_mu, target), _repeated(noise, target.bits)
         yield Trial("gaussian", pair_name, sensitivity.adjacency, mechanism, pair, claim, mu=true_mu)

@@ -18,7 +18,7 @@ from adyton.audit.cases.queries import claim_of
 from adyton.audit.cases.queries_asked import QueryCase, study_of, tables_of
 from adyton.audit.cases.trial import AuditTarget, Trial, for_each_accounting
 from adyton.audit.replay import Movement, Replay
-from adyton.audit.watching import Watched, exact_integers, watch, with_the_same_words
+from adyton.audit.watching import Watched, watch, with_the_same_words
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import ADJACENCIES, Adjacency
@@ -27,6 +27,7 @@ from adyton.monitors.compared import Compared, compared
 from adyton.monitors.kinds import MonitorKind
 from adyton.monitors.plan import machine_of
 from adyton.query.request import request_of
+from adyton.setup.exact import exact_integers
 from adyton.study import Study
 
 _CASE = QueryCase(())
@@ -142,7 +143,9 @@ def _read(
     """All integers of the monitor, scaled as they are compared: those it read itself, and the others."""
     readings = [one.reading for one in asked]
     with target.tables.open(study, data) as curator:
-        exact = [columns[0][0] for columns in exact_integers(curator, readings)]
+        curator._engine.prepare(readings)
+        _, columns = exact_integers(curator._engine, readings)
+    exact = [column[0] for (column,) in columns]
     if [columns[0][0] for columns in watched.exact_integers] != exact[: len(watched.exact_integers)]:
         raise AssertionError("the monitor did not read the integers that are sampled")
     return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))

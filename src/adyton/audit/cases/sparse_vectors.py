@@ -8,9 +8,10 @@ from typing import Any
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.certify import RoundedGuarantee
 from adyton.kernel.exact import float_up
-from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
+from adyton.noise_intervals.sparse import numeric_sparse_for_cost, sparse_for_cost
+from adyton.textbook.above_threshold import AboveThreshold
 
 # Every integer moves by one; in the first pair some up and some down, in the second all the same way.
 _AGAINST = (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0)
@@ -30,12 +31,12 @@ def _sparse(target: AuditTarget) -> Iterator[Trial]:
         (True, False, _TOGETHER),
         (False, True, _AGAINST),
     ):
-        mechanism = Sparse.for_cost(target.epsilon, 2, monotone=monotone, refresh=refresh)
+        mechanism = sparse_for_cost(target.epsilon, 2, monotone=monotone, refresh=refresh)
         yield _trial("sparse", mechanism, pair, target)
 
 
 def _numeric_sparse(target: AuditTarget) -> Iterator[Trial]:
-    yield _trial("numeric-sparse", NumericSparse.for_cost(target.epsilon, 1), _AGAINST, target)
+    yield _trial("numeric-sparse", numeric_sparse_for_cost(target.epsilon, 1), _AGAINST, target)
 
 
 def _trial(

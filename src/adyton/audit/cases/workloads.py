@@ -20,8 +20,8 @@ from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals, AdaptiveRound
 from adyton.kernel.special.mechanisms.marginals.tables import tables_of
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.monitors.pmw.run import PrivateMwPlan
+from adyton.noise_intervals.sparse import numeric_sparse_for_cost
 from adyton.planning.coordinated.range_workload import Prefixes
 from adyton.planning.coordinated.strategies import tree, wavelet
 from adyton.synthesis.fitting import CellGuess
@@ -73,7 +73,7 @@ def _mwem(target: AuditTarget) -> Iterator[Trial]:
 
 def _private_mw(target: AuditTarget) -> Iterator[Trial]:
     workload = Prefixes(_CELLS)
-    plan = PrivateMwPlan(_CELLS, 10, NumericSparse.for_cost(target.epsilon, 1), threshold=2, gap=0.1)
+    plan = PrivateMwPlan(_CELLS, 10, numeric_sparse_for_cost(target.epsilon, 1), threshold=2, gap=0.1)
 
     def release(histogram: Any) -> Any:
         run, said = plan.start(target.bits), []

@@ -33,11 +33,11 @@ from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, float_down, float_up
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.special.choice import ChosenPlaces
-from adyton.kernel.terms.buckets import group_values
 from adyton.planning.known import known_of, left_out_rows
 from adyton.planning.price import Price
 from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
 from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.labels import group_values
 from adyton.query.selecting import NAMED, Selection
 
 _ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a query of its own")
@@ -68,7 +68,7 @@ class WrittenChoice:
             raise LedgerCorrupt("what is stored for a selection cannot be read")
         return kept
 
-    def settled(self, number: int, kept: ChosenPlaces) -> int | None:
+    def final_cost(self, number: int, kept: ChosenPlaces) -> None:
         return None
 
 

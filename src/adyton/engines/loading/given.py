@@ -18,10 +18,10 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from adyton.arithmetic.search import whole_edge
 from adyton.engines.spelling.kinds import MOMENT, SourceType
 from adyton.engines.spelling.rows import Dialect, integer
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact.search import whole_edge
 from adyton.kernel.schema import (
     LONGEST_TEXT,
     BooleanColumn,

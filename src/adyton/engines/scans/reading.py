@@ -199,7 +199,7 @@ def _places_in(
 def _one_by_one(
     scan: Scan, readings: Sequence[Reading], sizes: Sequence[int], rows: Sequence[Sequence[Any]]
 ) -> Sequence[Sequence[Sequence[int]]]:
-    exact = [[[0] * reading.cells for _ in reading.coordinates] for reading in readings]
+    exact = [[[0] * cells for _ in reading.coordinates] for reading in readings for cells in [reading.cells]]
     alike: dict[tuple[Places | None, int], list[tuple[list[int], Recipe]]] = {}
     for reading, columns, recipes in zip(readings, exact, scan.recipes, strict=True):
         alike.setdefault((reading.kept, reading.groups), []).extend(zip(columns, recipes, strict=True))

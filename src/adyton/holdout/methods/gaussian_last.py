@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.arithmetic.search import edge
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
 from adyton.holdout.metrics import COARSE
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import FEW, MANY, SAFE
-from adyton.kernel.exact.search import edge
 from adyton.validity.binomial import least_probability
 from adyton.validity.plans.planned_scores import Side
 from adyton.validity.subset.widths import price_of

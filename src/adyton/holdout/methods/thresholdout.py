@@ -24,7 +24,7 @@ from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, units_up, whole
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.noise import Bits
-from adyton.kernel.special.mechanisms.sparse.above_threshold import draw_one
+from adyton.kernel.special.mechanisms.sparse.sparse import draw_one
 from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 import threading
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -87,6 +88,11 @@ def float_up(value: Fraction) -> float:
     return near if Fraction(near) >= value else next_up(near)
 
 
+def floats_up(values: Iterable[Fraction]) -> tuple[float, ...]:
+    """``float_up`` of each."""
+    return tuple(map(float_up, values))
+
+
 def printed_up(value: Fraction) -> float:
     """The float that prints as ``value``, or else the next whose printed decimal is not below it."""
     near = float(value)
@@ -159,6 +165,11 @@ def log_up(value: Fraction) -> float:
 def bits_of(answers: int) -> Fraction:
     """log2 of how many answers are possible, rounded up.  Theorem: ROUNDING-STUDY."""
     return Fraction(log_up(Fraction(whole(answers, "the number of answers")))) / _LN2_DOWN
+
+
+def nats_up(bits: int) -> int:
+    """So many bits, in units of any size, in nats of the same size, rounded up."""
+    return math.ceil(bits * (_LN2_DOWN + Fraction(1, 10**16)))
 
 
 def rational(value: object, what: str) -> Fraction:

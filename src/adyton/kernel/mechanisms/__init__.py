@@ -3,16 +3,5 @@
 from adyton.kernel.mechanisms.base import Mechanism
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.special.mechanisms.sparse.above_threshold import AboveThreshold, SparseState
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 
-__all__ = [
-    "AboveThreshold",
-    "GaussianNoise",
-    "GeometricNoise",
-    "Mechanism",
-    "NumericSparse",
-    "Sparse",
-    "SparseState",
-]
+__all__ = ["GaussianNoise", "GeometricNoise", "Mechanism"]

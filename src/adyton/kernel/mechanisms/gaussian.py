@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -14,9 +13,7 @@ from adyton.kernel.mechanisms.base import (
     Columns,
     Scales,
     quietest,
-    relative_scales,
     times,
-    weights_of_worst_mean,
     with_noise,
 )
 from adyton.kernel.noise import Bits, rounded_gaussian
@@ -62,9 +59,10 @@ class GaussianNoise:
         return GaussianNoise(tuple(self.scales[i] for i in coordinates))
 
     @classmethod
-    def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:
-        """The least noise whose mu**2 is at most ``mu_squared``."""
-        relative = cls.best_proportions(sensitivity)
+    def for_cost(
+        cls, sensitivity: Sensitivity, mu_squared: Fraction, relative: Scales = (Fraction(1),)
+    ) -> GaussianNoise:
+        """The least noise in these proportions whose mu**2 is at most ``mu_squared``."""
         near = math.sqrt(sensitivity.l2_diameter_squared(relative) / mu_squared)
         return cls(
             quietest(
@@ -73,17 +71,3 @@ class GaussianNoise:
                 near,
             )
         )
-
-    @classmethod
-    def best_proportions(cls, sensitivity: Sensitivity) -> Scales:
-        """The proportions with the least error at a given cost."""
-        weights = weights_of_worst_mean(sensitivity)
-        return min(
-            relative_scales(sensitivity),
-            key=lambda r: float(sensitivity.l2_diameter_squared(r)) * cls.spread(r, weights) ** 2,
-        )
-
-    @staticmethod
-    def spread(scales: Scales, weights: Sequence[float]) -> float:
-        """Of the weighted sum of all noise."""
-        return math.hypot(*(w * float(s) for w, s in zip(weights, scales, strict=True)))

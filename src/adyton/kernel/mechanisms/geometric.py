@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -13,9 +12,7 @@ from adyton.kernel.mechanisms.base import (
     Columns,
     Scales,
     quietest,
-    relative_scales,
     times,
-    weights_of_worst_mean,
     with_noise,
 )
 from adyton.kernel.noise import Bits, two_sided_geometric
@@ -65,9 +62,10 @@ class GeometricNoise:
         return GeometricNoise(tuple(self.scales[i] for i in coordinates))
 
     @classmethod
-    def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:
-        """The least noise whose epsilon is at most ``epsilon``."""
-        relative = cls.best_proportions(sensitivity)
+    def for_cost(
+        cls, sensitivity: Sensitivity, epsilon: Fraction, relative: Scales = (Fraction(1),)
+    ) -> GeometricNoise:
+        """The least noise in these proportions whose epsilon is at most ``epsilon``."""
         return cls(
             quietest(
                 lambda t: times(relative, t),
@@ -75,17 +73,3 @@ class GeometricNoise:
                 float(sensitivity.l1_diameter(relative) / epsilon),
             )
         )
-
-    @classmethod
-    def best_proportions(cls, sensitivity: Sensitivity) -> Scales:
-        """The proportions with the least error at a given cost."""
-        weights = weights_of_worst_mean(sensitivity)
-        return min(
-            relative_scales(sensitivity),
-            key=lambda r: float(sensitivity.l1_diameter(r)) * cls.spread(r, weights),
-        )
-
-    @staticmethod
-    def spread(scales: Scales, weights: Sequence[float]) -> float:
-        """Of the weighted sum of all noise, at most."""
-        return sum(w * float(s) for w, s in zip(weights, scales, strict=True))

@@ -15,7 +15,6 @@ from adyton.kernel.noise.refine import Bits, Integers, check_scale
 
 LARGEST_SIGMA = 2.0**56  # 63 bits then hold 128 standard deviations
 _FARTHEST = 2**40  # nobody reads the 2**80 zero bits that a smaller tail would need
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def draw(sigma: float, count: int, bits: Bits) -> Integers:
@@ -36,41 +35,6 @@ def coverage_radius(sigma: float, confidence: float) -> int:
     """The least integer w with P(|Z| <= w) >= confidence, exactly.  Theorem: ROUNDED-GAUSSIAN-SAMPLER."""
     check_scale(sigma, "a standard deviation")
     return refine.coverage_radius(_RoundedGaussian(float(sigma)), confidence)
-
-
-def tail(sigma: float, m: int) -> float:
-    """P(Z >= m), to about 12 digits."""
-    check_scale(sigma, "a standard deviation")
-    return float(special().ndtr((0.5 - m) / sigma))
-
-
-def pmf(sigma: float, z: int) -> float:
-    """P(Z = z), to about 12 digits also far in the tails."""
-    return math.exp(log_pmf(sigma, z))
-
-
-def log_pmf(sigma: float, z: int) -> float:
-    """ln P(Z = z); its error is about 1e-15 of 1 + (z / sigma)**2."""
-    check_scale(sigma, "a standard deviation")
-    middle, step = abs(z) / sigma, 1 / sigma
-    if z == 0:
-        return math.log(math.erf(step / math.sqrt(8)))
-    if step > 1 or middle * step > 8:
-        return _log_difference((0.5 - abs(z)) / sigma, (-0.5 - abs(z)) / sigma)
-    return _log_integral(middle, step)
-
-
-def _log_difference(upper: float, lower: float) -> float:
-    """ln(Phi(upper) - Phi(lower)) where the second is at most a small part of the first."""
-    larger, smaller = float(special().log_ndtr(upper)), float(special().log_ndtr(lower))
-    return larger if math.isinf(smaller) else larger + math.log1p(-math.exp(smaller - larger))
-
-
-def _log_integral(middle: float, step: float) -> float:
-    """ln of the normal density's integral over an interval of length ``step``: nothing cancels."""
-    u = _NODES * (step / 2)
-    mean = float(_WEIGHTS @ np.exp(-u * (middle + u / 2))) / 2
-    return math.log(mean) + math.log(step) - middle * middle / 2 - math.log(2 * math.pi) / 2
 
 
 _TAIL = finer.Taylor(finer.normal_tail, 10)

@@ -35,25 +35,6 @@ def coverage_radius(scale: float, confidence: float) -> int:
     return refine.coverage_radius(_TwoSidedGeometric(float(scale)), confidence)
 
 
-def tail(scale: float, m: int) -> float:
-    """P(Z >= m), to about 12 digits."""
-    check_scale(scale, "a noise scale")
-    if m <= 0:
-        return 1 - tail(scale, 1 - m)
-    return math.exp(-m / scale) / (1 + math.exp(-1 / scale))
-
-
-def pmf(scale: float, z: int) -> float:
-    """P(Z = z), to about 12 digits also far in the tails."""
-    return math.exp(log_pmf(scale, z))
-
-
-def log_pmf(scale: float, z: int) -> float:
-    """ln P(Z = z); its error is about 1e-15 of 1 + |z| / scale."""
-    check_scale(scale, "a noise scale")
-    return math.log(math.tanh(0.5 / scale)) - abs(z) / scale
-
-
 _EXPONENTIAL = finer.Taylor(finer.exponential, 45)
 
 

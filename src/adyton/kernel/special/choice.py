@@ -14,13 +14,13 @@ from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Adjacency, Cost, PureCost
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import sensitivity_of
 from adyton.kernel.sensitivity import Reading, Sensitivity
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.terms.measures import Extreme, Quantile
@@ -62,7 +62,9 @@ class Choice(ReadOnce):
         amount = protection.rule.amount(ComposedCost(((self.machine.cost(), 1), *values)))
         if protection.is_pure:
             return Due(amount, stability_units(ComposedCost(((PureCost(self.exchanged), 1), *radii))))
-        return Due(amount, stability_units(ComposedCost(radii)) if radii else 0, units_up(self.exchanged))
+        radius = stability_units(ComposedCost(radii)) if radii else 0
+        values_known = ((self.machine.k, radius),) if isinstance(self.values, GaussianNoise) else ()
+        return Due(amount, radius, units_up(self.exchanged), gaussian=values_known)
 
     @property
     def exchanged(self) -> Fraction:

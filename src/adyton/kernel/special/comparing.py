@@ -17,10 +17,10 @@ from adyton.errors import LedgerCorrupt
 from adyton.kernel.data import Data
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import Ledger, Receipt
-from adyton.kernel.mechanisms import SparseState
 from adyton.kernel.noise import Bits
 from adyton.kernel.paid import Paid
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 from adyton.kernel.special.monitor import Monitor, Pmw
 
 CLOSED = '{"closed": true}'

@@ -9,16 +9,16 @@ from functools import partial
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import Accounting
-from adyton.kernel.accounting.buying import cost_of_units, largest_epsilon
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
-from adyton.kernel.histogram import Histogram, moved, unit_of_all
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import BoundedRangeCost, PrivacyUnit, PureCost
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivity import Reading, Sensitivity
+from adyton.kernel.special.histogram import Histogram, moved, unit_of_all
+from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.marginals.adaptive import (
     AdaptiveMarginals,
     AdaptiveRound,

@@ -9,13 +9,13 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import stability_units
-from adyton.kernel.histogram import Histogram, unit_of_all
 from adyton.kernel.measurement import Columns, Due, ReadOnce, Source
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.histogram import Histogram, unit_of_all
 from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.mechanisms.workloads.product import Product
@@ -49,7 +49,9 @@ class Workload(ReadOnce):
         """
         unit = self._checked(protection)
         amount = protection.rule.amount(self.noise.cost(unit.adjacency))
-        return Due(max(self.at_least, amount), stability_units(self.noise.radius()))
+        radius, noise = stability_units(self.noise.radius()), self.noise
+        known = ((noise.strategy.rows, radius),) if isinstance(noise, GaussianMeasured) else ()
+        return Due(max(self.at_least, amount), radius, gaussian=known)
 
     def _checked(self, protection: Protection) -> PrivacyUnit:
         protection.refuse_split_or_rounded("a batch that is measured together")

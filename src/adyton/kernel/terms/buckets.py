@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-
-import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, TextColumn, declares_missing
@@ -13,7 +10,6 @@ from adyton.kernel.terms.expressions import NumberExpression, number
 from adyton.kernel.terms.leaves import DayFrom, DayOf, ValueOf
 
 MOST_CELLS = 1_000_000
-KeyLabel = str | int | float | bool | None  # None: the row has no such key, as NULL in SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +53,15 @@ def has_null(group: Group) -> bool:
     return group.null if isinstance(group, Bucket) else declares_missing(group)
 
 
-def group_values(group: Group) -> tuple[KeyLabel, ...]:
-    """The possible values of a group, in the order in which answers list them; NULL is the last."""
-    return (*_known_values(group), None) if has_null(group) else _known_values(group)
-
-
-def _known_values(group: Group) -> tuple[KeyLabel, ...]:
-    match group:
-        case BooleanColumn():
-            return (False, True)
-        case CategoryColumn():
-            return group.values
-        case Bucket(_, DayOf() | DayFrom() as value, None):
-            days = np.arange(value.lattice.low, value.lattice.high + 1).astype("datetime64[D]")
-            return tuple(np.datetime_as_string(days).tolist())
-        case Bucket(_, value, None):
-            step, low, high = value.lattice.step, value.lattice.low, value.lattice.high
-            if step.denominator == 1:
-                return tuple(range(low * step.numerator, (high + 1) * step.numerator, step.numerator))
-            return tuple(plain_number(multiple * step) for multiple in range(low, high + 1))
-        case Bucket(_, value, labels):
-            assert labels is not None
-            return labels[value.lattice.low : value.lattice.high + 1]
-    raise InvalidRequest(f"the values of {group.name!r} are not declared")
-
-
 def group_size(group: Group) -> int:
-    """How many values a group may have; a long list of them need not be made for it."""
-    if isinstance(group, Bucket):
-        return group.value.lattice.high - group.value.lattice.low + 1 + group.null
-    return len(group_values(group))
-
-
-def plain_number(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
+    """How many values a group may have, NULL among them."""
+    match group:
+        case Bucket():
+            values = group.value.lattice.high - group.value.lattice.low + 1
+        case BooleanColumn():
+            values = 2
+        case CategoryColumn():
+            values = len(group.values)
+        case TextColumn():
+            raise InvalidRequest(f"the values of {group.name!r} are not declared")
+    return values + has_null(group)

@@ -28,8 +28,7 @@ from adyton.kernel.schema import (
 )
 from adyton.kernel.terms.expressions import Condition, NumberExpression, condition
 from adyton.kernel.terms.leaves import EVERY_ROW, DayOf
-from adyton.kernel.terms.measures import weight
-from adyton.kernel.terms.names import check_columns, columns_in, outsides_in
+from adyton.kernel.terms.names import check_columns, columns_in
 
 Kind = Literal["rows", "sum", "least", "greatest", "distinct"]
 
@@ -117,32 +116,6 @@ class TableOfPersons(Table):
     @property
     def behind(self) -> Table:
         return self.of
-
-    def check_asked(self, *nodes: object) -> None:
-        """The numbers of a person are computed: none of them came from outside."""
-        for node in outsides_in(*nodes):
-            raise InvalidRequest(
-                f"{node.word} is about data as it came; {node.column.name!r} is computed for each person: "
-                f"ask for {node.word} of a column inside"
-            )
-
-    @property
-    def never_missing(self) -> list[Column]:
-        """The columns of which every person has a number, 0 among them."""
-        both = zip(self.columns, self.numbers, strict=True)
-        return [column for column, (_, number) in both if number.kind in ("rows", "distinct")]
-
-    @property
-    def has_everybody(self) -> bool:
-        """Whether every person of the study has a row, whatever the rows say."""
-        return self.given == EVERY_ROW
-
-    @property
-    def weight(self) -> int:
-        """How long it is when it is written out."""
-        own = [number for _, number in self.numbers]
-        values = [weight(one.value) for one in own if isinstance(one.value, NumberExpression | DayOf)]
-        return weight(self.given) + sum(weight(one.where) for one in own) + sum(values) + len(own)
 
 
 def table_of_persons(

@@ -12,10 +12,11 @@ import numpy as np
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, LI
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
-from adyton.kernel.noise import Bits, rounded_gaussian
+from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.lab.attacks.cigarettes import BOB, BUDGET, HISTOGRAM, WITHOUT_BOB, curator_of, rows_of
+from adyton.noise_intervals.laws import gaussian_pmf
 
 DIFFERENCING = Topic(
     "differencing",
@@ -102,7 +103,7 @@ def _tried(sigma: float, bits: Bits) -> float:
 def chance_of_best_guess(sigma: float) -> float:
     """If all six are as likely: the nearest to the difference is the likeliest, by the law of two noises."""
     reach = int(12 * sigma) + BOB
-    one = np.array([rounded_gaussian.pmf(sigma, z) for z in range(-reach, reach + 1)])
+    one = np.array([gaussian_pmf(sigma, z) for z in range(-reach, reach + 1)])
     middle = 2 * reach  # the difference 0 in the law of the difference
     both = np.convolve(one, one)
     inner = (BOB - 1) * both[middle]
@@ -113,7 +114,7 @@ def chance_of_best_guess(sigma: float) -> float:
 def _chance_of_a_hit(sigma: float) -> float:
     """The two noise terms must be equal."""
     reach = int(12 * sigma) + 1
-    return sum(rounded_gaussian.pmf(sigma, z) ** 2 for z in range(-reach, reach + 1))
+    return sum(gaussian_pmf(sigma, z) ** 2 for z in range(-reach, reach + 1))
 
 
 def _most_allowed(price: str = _PRICE) -> float:

@@ -11,6 +11,7 @@ from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import MIRONOV
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.noise_intervals.laws import geometric_pmf
 
 FLOAT_BITS = Topic(
     "float-bits",
@@ -30,7 +31,7 @@ def float_bits(bits: Bits, rng: np.random.Generator) -> LabReport:
     whole = two_sided_geometric.draw(_SCALE, _RELEASES, bits)
     wrong = np.mean([excluded(seen[count], 1 - count, _SCALE).mean() for count in (0, 1)])
     right = np.mean([excluded(seen[count], count, _SCALE).mean() for count in (0, 1)])
-    apart = two_sided_geometric.pmf(_SCALE, 0) / two_sided_geometric.pmf(_SCALE, 1)
+    apart = geometric_pmf(_SCALE, 0) / geometric_pmf(_SCALE, 1)
     findings = (
         LabFinding(
             "textbook noise: share of releases that rule the wrong count out for good",
@@ -72,7 +73,7 @@ def excluded(released: Floats, count: int, scale: float) -> npt.NDArray[np.bool_
 
 def impossible(noise: npt.NDArray[np.int64]) -> float:
     """The share of whole releases of 0 that a count of 1 could not give: those of probability 0."""
-    return float(np.mean([two_sided_geometric.pmf(_SCALE, int(z) - 1) <= 0 for z in np.unique(noise)]))
+    return float(np.mean([geometric_pmf(_SCALE, int(z) - 1) <= 0 for z in np.unique(noise)]))
 
 
 def _chart(rng: np.random.Generator) -> Chart:

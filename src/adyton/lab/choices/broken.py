@@ -19,6 +19,7 @@ import numpy as np
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits, two_sided_geometric
 from adyton.kernel.noise.refine import Integers
+from adyton.noise_intervals.laws import geometric_log_pmf
 
 ABOVE, BELOW = "above", "below"
 Output = str | int  # one of the two, or a noisy value
@@ -111,7 +112,7 @@ class BrokenSparse:
             return log_below(self.per_query, 1 - gap)  # by symmetry: noise >= gap
         if self.per_query is None:
             raise ValueError("without noise a value is not a random output")
-        chance = two_sided_geometric.log_pmf(float(self.per_query), run.output - run.query)
+        chance = geometric_log_pmf(float(self.per_query), run.output - run.query)
         return np.where(run.output >= noisy, chance, -np.inf)
 
 

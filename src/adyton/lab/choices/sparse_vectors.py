@@ -13,6 +13,7 @@ from adyton.kernel.noise import Bits
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse as OurSparse
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
+from adyton.noise_intervals.sparse import sparse_for_cost
 
 SPARSE_VECTORS = Topic(
     "sparse-vectors",
@@ -87,7 +88,7 @@ def _ours(bits: Bits) -> list[LabFinding]:
     found = []
     for c in (1, 2, 5):
         for refresh in (False, True):
-            ours = OurSparse.for_cost(_EPSILON, c, refresh=refresh)
+            ours = sparse_for_cost(_EPSILON, c, refresh=refresh)
             how = "threshold drawn anew" if refresh else "threshold kept"
             said = float(ours.cost().pure or 0)
             found += [
@@ -96,7 +97,7 @@ def _ours(bits: Bits) -> list[LabFinding]:
                 ),
                 LabFinding("what it says that it costs", said, float(_EPSILON), 1e-6),
             ]
-    ours = OurSparse.for_cost(_EPSILON, 1)
+    ours = sparse_for_cost(_EPSILON, 1)
     chance = math.exp(as_law(ours).log_chance([RepeatedQuery(-2, BELOW), RepeatedQuery(4, ABOVE)]))
     seen = sum(ours.release([-2, 4], [0, 0], bits) == [False, True] for _ in range(_TRIES)) / _TRIES
     spread = math.sqrt(chance * (1 - chance) / _TRIES)
@@ -154,7 +155,7 @@ def _chart() -> Chart:
         "true epsilon where 1 was claimed",
         (
             ChartLine(
-                "ours", c, tuple(witness(as_law(OurSparse.for_cost(_EPSILON, k)), k) for k in c), strong=True
+                "ours", c, tuple(witness(as_law(sparse_for_cost(_EPSILON, k)), k) for k in c), strong=True
             ),
             ChartLine(
                 "Bassi, count > c", c, tuple(witness(broken.late_sparse(_EPSILON, k), k + 1) for k in c)

@@ -9,7 +9,7 @@ from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI, NIKOLOV, ZHOU
 from adyton.kernel.accounting import gaussian
 from adyton.kernel.exact.special import special
-from adyton.kernel.noise import two_sided_geometric
+from adyton.noise_intervals.laws import geometric_tail
 
 TWO_HYPOTHESES = Topic(
     "two-hypotheses",
@@ -46,17 +46,12 @@ def two_hypotheses() -> LabReport:
 
 def best_tests(scale: float) -> list[tuple[float, float]]:
     """(false, true) positives of "the output is at least t", the best tests by Neyman and Pearson."""
-    return [
-        (two_sided_geometric.tail(scale, t), two_sided_geometric.tail(scale, t - 1)) for t in range(-30, 32)
-    ]
+    return [(geometric_tail(scale, t), geometric_tail(scale, t - 1)) for t in range(-30, 32)]
 
 
 def wrong_negatives(scale: float) -> list[tuple[float, float]]:
     """(wrong, honest) negatives of the same tests."""
-    return [
-        (two_sided_geometric.tail(scale, 2 - t), two_sided_geometric.tail(scale, 1 - t))
-        for t in range(-30, 32)
-    ]
+    return [(geometric_tail(scale, 2 - t), geometric_tail(scale, 1 - t)) for t in range(-30, 32)]
 
 
 def _steepest(tests: list[tuple[float, float]]) -> float:

@@ -194,7 +194,7 @@ class OpenPmw:
 
     def _answer(self, entry: PmwEntry, feeds: int) -> PmwAnswer:
         measured = entry.found is not None
-        error = self._terms.machine.value_error(LEVEL) if measured else self._error
+        error = self._terms.machine.values.error(LEVEL) if measured else self._error
         interval = Interval(LEVEL, float(entry.value - error), float(entry.value + error))
         return self._said(entry.query, entry.value, interval, entry.left, feeds, measured=measured)
 

@@ -14,13 +14,13 @@ from functools import cache, lru_cache
 
 from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.exact import Number, rational
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.mechanisms.base import Mechanism
 from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.kernel.special.mechanisms.buying import cost_of_units
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.monitor import Pmw
 from adyton.monitors.plan import Wanted, least_noise
 from adyton.monitors.pmw.terms import Terms, checked_columns, kept_bins
@@ -71,6 +71,10 @@ class PmwPlan:
     @property
     def text(self) -> str:
         return self.terms.text
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
 
     @property
     def detail(self) -> str:

@@ -14,10 +14,11 @@ from typing import ClassVar, NamedTuple
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import Cost
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 from adyton.kernel.special.monitor import MOST_STEPS, PmwCorrection, compare_both_ways
 from adyton.monitors.pmw.guess import CellDistribution
+from adyton.noise_intervals.sparse import comparison_error, numeric_sparse_for_cost
 from adyton.planning.coordinated.linear_query import LinearQuery
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
@@ -77,14 +78,14 @@ class PrivateMwPlan:
 
         Theorem: PMW-ERROR.
         """
-        compared = self.machine.error(1 - (1 - confidence) / 2, 2 * queries)
+        compared = comparison_error(self.machine, 1 - (1 - confidence) / 2, 2 * queries)
         return (self.threshold + compared + 1) / self.steps
 
     def guess_error(self, confidence: float, queries: int) -> int:
         """With this probability all answers that are not measured, among the first ``queries``, are within
         so many steps of the truth: for any threshold and gap, and any number of units.  Theorem: PMW-ERROR.
         """
-        return self.threshold + self.machine.error(confidence, 2 * queries)
+        return self.threshold + comparison_error(self.machine, confidence, 2 * queries)
 
     @classmethod
     def for_cost(
@@ -118,10 +119,10 @@ def _plan(
 ) -> PrivateMwPlan | None:
     """The threshold that keeps every update's gap large enough, or None where it would be above 1."""
     gap = math.sqrt(math.log(max(cells, 2)) / (2 * updates)) * _ABOVE_THE_EDGE
-    machine = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
+    machine = numeric_sparse_for_cost(epsilon, updates, sensitivity=denominator)
     fail = (1 - confidence) / 2
-    compared = machine.error(1 - fail, 2 * queries)
-    measured = machine.value_error(1 - fail / updates)
+    compared = comparison_error(machine, 1 - fail, 2 * queries)
+    measured = machine.values.error(1 - fail / updates)
     steps = total * denominator
     threshold = math.ceil(gap * steps) + compared + measured + 2
     return None if gap > 1 or threshold >= steps else PrivateMwPlan(cells, total, machine, threshold, gap)

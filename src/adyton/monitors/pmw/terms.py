@@ -12,9 +12,10 @@ from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import rational
 from adyton.kernel.ledger import Receipt
-from adyton.kernel.mechanisms import GaussianNoise, NumericSparse
+from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.schema import Table, day_number
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import Pmw
 from adyton.kernel.terms.measures import Count
 from adyton.monitors.plan import certificate_of, detail_of, machine_from
@@ -98,8 +99,8 @@ def terms_of(receipt: Receipt) -> Terms:
 def terms_in(receipt: Receipt) -> Terms | None:
     """The terms that a receipt paid for; None if it paid for something else."""
     order = receipt.order
-    terms = _terms_in(order.detail) if order.query.startswith("PMW OVER ") else None
-    if terms is None or (terms.text, terms.detail) != (order.query, order.detail):
+    terms = _terms_in(order.detail) if order.kind == "pmw" else None
+    if terms is None or terms.detail != order.detail:
         return None
     return terms
 

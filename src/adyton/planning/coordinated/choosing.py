@@ -16,10 +16,10 @@ from typing import get_args
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.buying import cost_of_units
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.workload import Workload
 from adyton.planning.coordinated.candidates import StrategyName, measurings

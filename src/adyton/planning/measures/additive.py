@@ -17,7 +17,7 @@ from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.measurement import Columns
 from adyton.noise_intervals.widths import largest_ratio, ratio_band, worst_error
 from adyton.planning.part import OfOneReading
-from adyton.population.base import PopulationContext, PopulationEnds, Width, learned_key
+from adyton.population.base import PopulationContext, PopulationEnds, Width
 from adyton.population.subset_ends import uncentred
 
 _MANY = 32
@@ -38,7 +38,7 @@ class Additive(OfOneReading):
     def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""
         reading = self.reading
-        if learned_key(reading) in context.learned:
+        if context.learned_of(reading) is not None:
             return None
         public = (reading.coordinates, reading.sensitivity, reading.public_rows)
         return type(reading.measure), public, self.mechanism, self.only.nats
@@ -125,19 +125,19 @@ def means_of(
 
     ``ends``: of the ratio in the population, for which it is only asked where there are some.
     """
-    (noise,) = solved
+    (noise,), line = solved, uncentred(part)
     population: Intervals | Absent | None = context.missing(part)
     if population is None:
         low, high, way = ends()
         wide = Solved(len(low), noise.reach, None, low, high)
-        population = Intervals(context.population.level, *uncentred_outward(part, wide), way=way)
-    guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
-    return Values(guess, Intervals(context.noise_level, *uncentred_outward(part, noise)), population)
+        population = Intervals(context.population.level, *uncentred_outward(line, wide), way=way)
+    guess = _away_from(noise.reach, ratio_guess(released, noise), line.near)
+    return Values(guess, Intervals(context.noise_level, *uncentred_outward(line, noise)), population)
 
 
-def uncentred_outward(part: NoisyReading, solved: Solved) -> Ends:
+def uncentred_outward(line: Line, solved: Solved) -> Ends:
     """From the ends of intervals of the ratio to those of the mean, rounded outwards."""
-    line, reach = uncentred(part), solved.reach
+    reach = solved.reach
     return _outward(solved, -reach, solved.low, line.down), _outward(solved, reach, solved.high, line.up)
 
 

@@ -16,12 +16,12 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Columns
-from adyton.kernel.terms.measures import Mean, Measure, middle_of_square, weight
+from adyton.kernel.terms.measures import Mean, Measure, middle_of_square
 from adyton.planning.measures.additive import Additive, mean_ratio, means_of, over_count
 from adyton.planning.part import OfOneReading
-from adyton.population.base import PopulationContext, learned_key
+from adyton.population.base import PopulationContext
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.names import MOST_WEIGHT
+from adyton.query.length import MOST_WEIGHT, weight
 from adyton.query.nodes import Query
 from adyton.study import Study
 
@@ -69,7 +69,7 @@ class MeanWithSquares(OfOneReading):
     def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""
         reading = self.reading
-        if learned_key(reading) in context.learned:
+        if context.learned_of(reading) is not None:
             return None
         public = (reading.coordinates, reading.sensitivity)
         return type(self), public, self.mechanism, self.only.nats
@@ -78,13 +78,13 @@ class MeanWithSquares(OfOneReading):
         return [mean_ratio(self.mean, over_count(released, 0), context.noise_level)]
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
-        columns, population = [whole(column) for column in released], context.population
+        columns, population, mean = [*map(whole, released)], context.population, self.mean
         return means_of(
-            self.mean,
+            mean,
             over_count(released, 0),
             context,
             solved,
-            lambda: population.means_with_squares(self.only, self.mean, columns, context),
+            lambda: population.means_with_squares(self.only, mean, columns, context),
         )
 
     def bound(self, expected_rows: int | None) -> Bound:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.kernel.terms.buckets import Bucket, Group, has_null
 from adyton.kernel.terms.expressions import (
     And,
@@ -40,23 +40,25 @@ from adyton.kernel.terms.measures import (
     Sum,
     SumOfPersons,
     Variance,
-    weight,
 )
 from adyton.kernel.terms.names import columns_in
 from adyton.kernel.terms.persons import TableOfPersons, columns_of_persons, table_of_persons
 from adyton.query.conditions.possible import CAN_BE, OPPOSITE, Known, KnownRows, is_understood
-from adyton.query.missing import NEVER, any_of, missing
+from adyton.query.length import weight
+from adyton.query.missing import NEVER, always_there, any_of, missing
 from adyton.query.nodes import Query
 
 _MOST_VALUES = 1_000  # of the one column of an OR, each of which is tried
 _MOST_WORK = 2**20  # of them, times what the OR reads
-_NEVER_MISSING = ("rows", "distinct")  # numbers of a person that are 0 where there is no row
 
 
 def without_covers(query: Query) -> Query:
     """The same query with each filter in that form."""
     table = _of_persons(query.table) if isinstance(query.table, TableOfPersons) else query.table
-    sure = {*_never_missing(table), *(name for group in query.by for name in _of_group(group))}
+    sure = {
+        *(one.name for one in always_there(table)),
+        *(name for group in query.by for name in _of_group(group)),
+    }
     read = [_read(measure) for _, measure in query.measures]
     both = zip(query.measures, read, strict=True)
     measures = tuple((name, _own(measure, sure | own)) for (name, measure), own in both)
@@ -196,12 +198,6 @@ def _there(column: Column, sure: Collection[str]) -> Condition:
 
 
 # One row for each person -----------------------------------------------------------------------------------
-
-
-def _never_missing(table: Table) -> frozenset[str]:
-    if not isinstance(table, TableOfPersons):
-        return frozenset()
-    return frozenset(name for name, number in table.numbers if number.kind in _NEVER_MISSING)
 
 
 def _of_persons(table: TableOfPersons) -> TableOfPersons:

@@ -34,11 +34,10 @@ from adyton.kernel.terms.leaves import (
     IsMissing,
     ValueOf,
 )
-from adyton.kernel.terms.measures import weight
 from adyton.kernel.terms.names import columns_in
-from adyton.kernel.terms.persons import TableOfPersons
 from adyton.query.conditions.possible import Integers, Known, KnownRows, is_understood
-from adyton.query.missing import NEVER, missing
+from adyton.query.length import weight
+from adyton.query.missing import NEVER, always_there, missing
 from adyton.query.nodes import Query, without_dimensions
 
 Places = tuple[int, ...]  # of cells among all combinations of declared values, rising
@@ -81,8 +80,7 @@ def groups_without_value(query: Query) -> tuple[str, ...]:
     if not query.by:
         return ()
     _, condition = _asked(query)
-    if isinstance(query.table, TableOfPersons):
-        condition = all_of(condition, *map(Not, map(IsMissing, query.table.never_missing)))
+    condition = all_of(condition, *map(Not, map(IsMissing, always_there(query.table))))
     return _without_value(without_dimensions(*query.measures[0], query)[1].by, condition)
 
 

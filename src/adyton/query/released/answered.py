@@ -18,8 +18,8 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.terms.buckets import KeyLabel
 from adyton.kernel.terms.expressions import MIRRORED
+from adyton.query.labels import KeyLabel
 from adyton.query.released.nodes import (
     SIGNS,
     Apply,

@@ -27,9 +27,8 @@ from adyton.kernel.terms.expressions import (
     Times,
 )
 from adyton.kernel.terms.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
-from adyton.kernel.terms.measures import weight
+from adyton.query.length import MOST_WEIGHT, weight
 from adyton.query.missing import holds
-from adyton.query.names import MOST_WEIGHT
 from adyton.query.sql.functions.calls import CONDITION_FUNCTIONS, read_call
 from adyton.query.sql.functions.cases import read_case
 from adyton.query.sql.functions.casts import read_cast

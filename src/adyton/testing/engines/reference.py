@@ -12,8 +12,9 @@ from typing import Any
 from adyton.kernel.privacy import PrivacyUnit, Reserve
 from adyton.kernel.schema import Column, Table, TextColumn, source_of
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.terms.buckets import Bucket, Group, group_values, has_null
+from adyton.kernel.terms.buckets import Bucket, Group, has_null
 from adyton.kernel.terms.persons import TableOfPersons
+from adyton.query.labels import group_values
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
 from adyton.testing.engines.values import Source, SourceColumn, SourceType, is_outside, too_long, value_of
 

@@ -16,12 +16,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.arithmetic.search import Truths, edges, geometric, minimise
+from adyton.arithmetic.search import Truths, edge, edges, geometric, minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.exact.search import edge
 from adyton.validity.plans.planned_scores import EVEN, Reach, ScoreBlocks, ScoreEnds, ScoreTarget, Side
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.tails import OpenLevels

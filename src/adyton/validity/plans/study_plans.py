@@ -16,10 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from adyton.arithmetic.search import minimise
+from adyton.arithmetic.search import edge, minimise
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.exact.search import edge
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.noise_plan import Noise
 from adyton.validity.subset.tails import Before, KnownLevels, Way, ways_after

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from adyton.arithmetic.search import minimise
+from adyton.arithmetic.search import edge, minimise
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, probability
 from adyton.kernel.exact.outward import SAFE, digits, down, up
-from adyton.kernel.exact.search import edge
 
 _STEPS = 30
 

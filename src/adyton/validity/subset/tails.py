@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import float_down, float_up, whole
+from adyton.kernel.exact import float_down, floats_up, whole
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import COARSE, MANY, SAFE
 from adyton.kernel.exact.special import special
@@ -128,7 +128,7 @@ def ways_after(before: Before, units: int, failure: float, planned: float | None
     """
     if not 0 < failure < 1:
         raise InvalidRequest("a level is a probability above 0 and below 1")
-    spent, pure = float_up(before.spent), float_up(before.pure)
+    spent, pure = floats_up((before.spent, before.pure))
     if not spent and not pure:
         return [Way(1.0, 0.0, math.log(failure))]
     if pure:

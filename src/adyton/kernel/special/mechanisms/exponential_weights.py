@@ -16,8 +16,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.noise.coins import Enclosure, below, exp_bounds, lies_below
 from adyton.kernel.noise.refine import Bits, Flags, Integers, Words
+from adyton.kernel.special.mechanisms.coins import Enclosure, below, exp_bounds, lies_below
 
 MARGIN = 64  # of a mantissa; the theorem's page adds up what it covers
 _PLACES = 61

@@ -14,9 +14,9 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.outward import SAFE, UNIT_ROUNDOFF, next_up
 from adyton.kernel.noise import Bits
-from adyton.kernel.noise.coins import exp_bounds
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Guarantee, PureCost
+from adyton.kernel.special.mechanisms.coins import exp_bounds
 
 LARGEST_DENOMINATOR = 2**62  # of the chance of the truth: then one word decides
 MOST_CATEGORIES = 2**31

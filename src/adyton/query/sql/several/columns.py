@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from adyton.kernel.terms.buckets import KeyLabel
+from adyton.query.labels import KeyLabel
 from adyton.query.released.nodes import is_label
 from adyton.query.request import Request
 from adyton.query.sql.expressions import SqlText

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from adyton.kernel.schema import Table, TextColumn
-from adyton.kernel.terms.buckets import Group, KeyLabel, group_values
+from adyton.kernel.terms.buckets import Group
+from adyton.query.labels import KeyLabel, group_values
 from adyton.query.names import distinct_names
 from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape

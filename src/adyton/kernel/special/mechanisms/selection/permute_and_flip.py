@@ -11,10 +11,10 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
-from adyton.kernel.noise.coins import below
 from adyton.kernel.noise.refine import Words
 from adyton.kernel.privacy import PureCost
 from adyton.kernel.special.mechanisms import exponential_weights
+from adyton.kernel.special.mechanisms.coins import below
 from adyton.kernel.special.mechanisms.selection.scores import (
     Scores,
     ScoreSensitivity,

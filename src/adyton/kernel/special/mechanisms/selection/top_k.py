@@ -9,10 +9,10 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import BoundedRangeCost, PureCost
 from adyton.kernel.special.mechanisms import exponential_weights
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import winner
 from adyton.kernel.special.mechanisms.selection.scores import (
     Scores,

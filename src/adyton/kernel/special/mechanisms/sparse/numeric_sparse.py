@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms.base import Mechanism
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.geometric import GeometricNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.sensitivity import Sensitivity
-from adyton.kernel.special.mechanisms.sparse.above_threshold import SparseState, scale_for
-from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, check_positives
-from adyton.kernel.special.mechanisms.sparse.split import value_share
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 
 GEOMETRIC_VALUES = "numeric sparse vector"
 GAUSSIAN_VALUES = "numeric sparse vector, Gaussian values"
@@ -74,35 +71,6 @@ class NumericSparse:
             if not watch.left:
                 break
         return said
-
-    def error(self, confidence: float, queries: int) -> int:
-        """Of the comparisons.  Theorem: SPARSE-ACCURACY."""
-        return self.sparse.error(confidence, queries)
-
-    def value_error(self, confidence: float) -> int:
-        """Half-width that the noise of one value stays within.  Theorem: NOISE-INTERVAL."""
-        return self.values.error(confidence)
-
-    @classmethod
-    def for_cost(
-        cls,
-        epsilon: Fraction,
-        positives: int,
-        *,
-        sensitivity: int = 1,
-        monotone: bool = False,
-        refresh: bool = False,
-        share: Fraction | None = None,
-    ) -> NumericSparse:
-        """The least geometric noise for ``epsilon``; by default values become as loud as comparisons."""
-        check_positives(positives)
-        part = value_share(positives, monotone=monotone, refresh=refresh) if share is None else share
-        if not 0 < part < 1:
-            raise InvalidRequest("the share of the values is above 0 and below 1")
-        sparse = Sparse.for_cost(
-            (1 - part) * epsilon, positives, sensitivity=sensitivity, monotone=monotone, refresh=refresh
-        )
-        return cls(sparse, scale_for(Fraction(positives * sensitivity), part * epsilon))
 
 
 def one_integer(moved: int) -> Sensitivity:

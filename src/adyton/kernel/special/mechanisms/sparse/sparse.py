@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
-from adyton.kernel.exact.outward import FEW, next_up
-from adyton.kernel.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.noise import Bits, two_sided_geometric
+from adyton.kernel.noise.refine import check_scale
 from adyton.kernel.privacy import PureCost
-from adyton.kernel.special.mechanisms.sparse.above_threshold import (
-    SparseState,
-    check_noise,
-    draw_one,
-    is_above,
-    reach,
-    scale_for,
-)
-from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 
 MOST_POSITIVES = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class SparseState:
+    """What must be kept between two queries: positives left, and the secret noise of all thresholds."""
+
+    left: int
+    offset: int = field(repr=False)  # whoever knows it can undo the protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +92,29 @@ class Sparse:
                 break
         return said
 
-    def error(self, confidence: float, queries: int) -> int:
-        """How far from its threshold an integer must be for its answer, and all ``queries``, to be right.
-
-        Half of what may fail is for the thresholds, half for the queries.  Theorem: SPARSE-ACCURACY.
-        """
-        if not 0 < confidence < 1 or queries < 1:
-            raise InvalidRequest("confidence lies between 0 and 1, and there is at least 1 query")
-        fail = (1 - confidence) / 2
-        return _radius(self.threshold_scale, fail / self.runs) + _radius(self.query_scale, fail / queries)
-
-    @classmethod
-    def for_cost(
-        cls,
-        epsilon: Fraction,
-        positives: int,
-        *,
-        sensitivity: int = 1,
-        monotone: bool = False,
-        refresh: bool = False,
-        threshold_share: Fraction | None = None,
-    ) -> Sparse:
-        """The least noise for ``epsilon``; by default ``threshold_share`` makes comparisons vary least."""
-        check_positives(positives)
-        share = threshold_share
-        if share is None:
-            share = 1 / (1 + queries_per_threshold(positives, monotone=monotone, refresh=refresh))
-        thresholds = positives if refresh else 1
-        return cls(
-            positives,
-            scale_for(Fraction(thresholds * sensitivity), share * epsilon),
-            scale_for(positives * reach(sensitivity, monotone), (1 - share) * epsilon),
-            sensitivity,
-            monotone,
-            refresh,
-        )
-
 
 def check_positives(positives: int) -> None:
     if type(positives) is not int or not 1 <= positives <= MOST_POSITIVES:
         raise InvalidRequest(f"positives must be a whole number from 1 to {MOST_POSITIVES}")
 
 
-def _radius(scale: Fraction, fail: float) -> int:
-    if fail < FEW:
-        raise InvalidRequest("no float is that close to certainty; ask for less confidence or fewer queries")
-    return two_sided_geometric.coverage_radius(float_up(scale), next_up(1 - fail))
+def is_above(exact: int, threshold: int, offset: int, scale: Fraction, bits: Bits) -> bool:
+    """The one comparison: fresh noise on the integer, kept noise on the threshold, a tie counts as above."""
+    return exact + draw_one(scale, bits) >= threshold + offset
+
+
+def draw_one(scale: Fraction, bits: Bits) -> int:
+    """A scale that is no float is rounded up: more noise never costs more than was priced."""
+    return int(two_sided_geometric.draw(float_up(scale), 1, bits)[0])
+
+
+def reach(sensitivity: int, monotone: bool) -> Fraction:
+    """How far an integer can move against a threshold that was shifted to suit all queries below it."""
+    return Fraction(sensitivity if monotone else 2 * sensitivity)
+
+
+def check_noise(sensitivity: int, *scales: Fraction) -> None:
+    if type(sensitivity) is not int or sensitivity < 1:
+        raise InvalidRequest("the sensitivity of whole-number queries is a whole number, at least 1")
+    for scale in scales:  # before anything is charged, not when the noise is drawn
+        check_scale(float_up(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)

@@ -31,19 +31,6 @@ def below(n: int, bits: Bits, words: int = 2) -> int:
             return drawn % n
 
 
-def bernoulli_exp(x: Fraction, bits: Bits) -> bool:
-    """True with probability exp(-x).
-
-    Claim:    exactly that probability, for every rational x >= 0; no float takes part.  One word is read, and
-              another with probability at most 2**-63.
-    Assumes:  the words of ``bits`` are independent and uniform.
-    Source:   comparison of digits: Devroye 1986, chapter XV.  Theorem: EXACT-COINS.
-    """
-    if x < 0:
-        raise InvalidRequest("exp(-x) is a probability only where x is at least 0")
-    return lies_below(int(bits.words(1)[0]), 64, lambda places: exp_bounds(x, places), bits)
-
-
 def lies_below(prefix: int, places: int, enclose: Callable[[int], Enclosure], bits: Bits) -> bool:
     """Whether u < c, where u begins with the digits ``prefix`` (``places`` of them binary places) and goes on
     with fresh bits, and c is the number for which ``enclose(k)`` encloses c * 2**k.  Theorem: EXACT-COINS.

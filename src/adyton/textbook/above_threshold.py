@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.errors import InvalidRequest
-from adyton.kernel.exact import float_up
-from adyton.kernel.noise import Bits, two_sided_geometric
-from adyton.kernel.noise.refine import check_scale
+from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import PureCost
-from adyton.kernel.special.mechanisms.sparse.split import queries_per_threshold
-
-
-@dataclass(frozen=True, slots=True)
-class SparseState:
-    """What must be kept between two queries: positives left, and the secret noise of all thresholds."""
-
-    left: int
-    offset: int = field(repr=False)  # whoever knows it can undo the protection
+from adyton.kernel.special.mechanisms.sparse.sparse import check_noise, draw_one, is_above, reach
+from adyton.noise_intervals.sparse import queries_per_threshold, scale_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +61,3 @@ class AboveThreshold:
             sensitivity,
             monotone,
         )
-
-
-def is_above(exact: int, threshold: int, offset: int, scale: Fraction, bits: Bits) -> bool:
-    """The one comparison: fresh noise on the integer, kept noise on the threshold, a tie counts as above."""
-    return exact + draw_one(scale, bits) >= threshold + offset
-
-
-def draw_one(scale: Fraction, bits: Bits) -> int:
-    """A scale that is no float is rounded up: more noise never costs more than was priced."""
-    return int(two_sided_geometric.draw(float_up(scale), 1, bits)[0])
-
-
-def reach(sensitivity: int, monotone: bool) -> Fraction:
-    """How far an integer can move against a threshold that was shifted to suit all queries below it."""
-    return Fraction(sensitivity if monotone else 2 * sensitivity)
-
-
-def scale_for(moved: Fraction, epsilon: Fraction) -> Fraction:
-    """The least float at which noise hides a move of ``moved`` to within ``epsilon``."""
-    if epsilon <= 0:
-        raise InvalidRequest("each part of the price of a comparison must be above 0")
-    return Fraction(float_up(moved / epsilon))
-
-
-def check_noise(sensitivity: int, *scales: Fraction) -> None:
-    if type(sensitivity) is not int or sensitivity < 1:
-        raise InvalidRequest("the sensitivity of whole-number queries is a whole number, at least 1")
-    for scale in scales:  # before anything is charged, not when the noise is drawn
-        check_scale(float_up(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)

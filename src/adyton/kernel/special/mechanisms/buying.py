@@ -7,7 +7,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.rules import Accounting
 from adyton.kernel.exact import UNITS_PER_ONE
-from adyton.kernel.exact.search import edge
+from adyton.kernel.exact.search import largest_real
 from adyton.kernel.privacy import BoundedRangeCost, PureCost
 
 TOO_SMALL = "this price is below the smallest unit that can be charged"
@@ -31,9 +31,4 @@ def largest_epsilon(
     def fits(epsilon: float) -> bool:
         return rule.amount(kind(Fraction(epsilon))) <= units
 
-    low = high = 1.0
-    while not fits(low):
-        low, high = low / 2, low
-    while fits(high):
-        low, high = high, high * 2
-    return Fraction(edge(fits, low, high, close=1e-12))
+    return Fraction(largest_real(fits, 1e-12))
