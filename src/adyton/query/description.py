@@ -499,7 +499,7 @@ class Dictionary:
 
     def is_registered(self, query: Query, measure: Measure) -> bool:
         """Never one whose groups are found in the data: nothing says in advance which cells there are."""
-        return not query.finds_keys and canonical_value(query, measure) in self.registered
+        return not query.discovers_groups and canonical_value(query, measure) in self.registered
 
     def _described(self, query: Query, measure: Measure) -> float:
         if not self.amended and self.is_registered(query, measure):

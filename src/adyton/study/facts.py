@@ -277,7 +277,7 @@ def _registered_value(text: str, study: Study) -> list[str]:
     if not isinstance(request, Request):
         raise InvalidRequest(f"validity.registered: {text!r:.100} is not one query")
     query = request.query
-    if query.finds_keys:
+    if query.discovers_groups:
         raise InvalidRequest(
             f"validity.registered: {text!r:.100} has groups that are found in the data, so nothing says in "
             "advance which they are: declare the column as a category, or leave this query out"
