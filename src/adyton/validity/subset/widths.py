@@ -50,7 +50,7 @@ _LEAST = 2.0**-900
 _MANY = 256
 _DYNAMIC = 1e-9  # of the largest variance: smaller ones are raised to it
 _SERIES = 0.25  # up to here exp(x) - 1 - x is its series, and beyond nine times its loss by cancellation
-_TERMS = 10
+_DIVISORS = np.arange(12.0, 2.0, -1.0)  # of the terms of that series
 _STEPS = 5
 _ENOUGH = 0.01  # a step that shortens an interval by less is the last one
 Ends = tuple[Floats, Floats]
@@ -201,13 +201,25 @@ def beyond_linear(x: Floats) -> Floats:
     the tenth factor are below 2 x**11 / 13! < 1e-16 of it.  From 1/4 on the subtraction multiplies the error
     of expm1, 64 u, by (exp(x) - 1) / (exp(x) - 1 - x) < 8.4 at most: less than SEVERAL in both cases.
     """
-    near, cut = np.minimum(x, _SERIES), np.minimum(x, _LARGEST)
-    factor = np.ones_like(near)
-    for n in range(_TERMS + 2, 2, -1):
-        factor = 1 + near / n * factor
-    series, beyond = near * near / 2 * factor, np.expm1(cut) - cut
-    found: Floats = np.where(x < _SERIES, series, beyond) * (1 + SEVERAL)
-    return np.where(x < _LARGEST, found, np.inf)
+    least, most = (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+    if most < _SERIES:
+        return _series(x) * (1 + SEVERAL)
+    cut = np.minimum(x, _LARGEST)
+    found: Floats = np.expm1(cut) - cut
+    if not least >= _SERIES:
+        found = np.where(x < _SERIES, _series(np.minimum(x, _SERIES)), found)
+    found *= 1 + SEVERAL
+    return found if most < _LARGEST else np.where(x < _LARGEST, found, np.inf)
+
+
+def _series(x: Floats) -> Floats:
+    """exp(x) - 1 - x near 0."""
+    first, *others = x / _DIVISORS.reshape(-1, *[1] * x.ndim)
+    factor: Floats = 1 + first
+    for each in others:
+        factor *= each
+        factor += 1
+    return x * x / 2 * factor
 
 
 # Ratios ----------------------------------------------------------------------------------------------------
