@@ -186,7 +186,9 @@ def mean_ends(
         return above + rounding, below + rounding
 
     whole = np.full(len(counts), reach)
-    return ratio_ends(top.astype(float), counts, -whole, whole, widths)
+    middle = top / np.maximum(counts, 1.0)
+    half = claims.about(*about_means(part, (top, bottom), scales, learned)) / np.maximum(counts, 1.0)
+    return ratio_ends(top.astype(float), counts, -whole, whole, widths, (middle - half, middle + half))
 
 
 def about_means(

@@ -46,7 +46,7 @@ def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certai
     around = Around(part, released, certain.noise)
     weighed = around.weighed(certain)
     claims = certain.claims(EACH)
-    ends = around.ends(around.likely_best(weighed, claims), weighed, claims)
+    ends = around.ends(*around.likely_best(weighed, claims), weighed, claims)
     return np.minimum(ends, 1.0)
 
 
@@ -101,15 +101,16 @@ class Around:
         coin = Coin(certain.units, 0, int(self._each), self._scales[-1])
         return most_rows(coin, self._counts, certain) * self._each * UP
 
-    def ends(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
-        """Upper ends of the mean squared distances from these places."""
-        far = _range(place)
+    def ends(self, place: Floats, likely: Floats, weighed: Floats, claims: Claims) -> Floats:
+        """Upper ends of the mean squared distances from these places; ``likely``: about where they are."""
+        far, guess = _range(place), self._guess(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
             below = self._width(place[some], (first, last), last, weighed[some], claims)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
-        _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), far, widths)
+        around = 2 * guess - likely, likely
+        _, ends = ratio_ends(self._top(place), self._counts, guess, far, widths, around)
         return ends * (1 + MANY)
 
     def least(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
@@ -149,14 +150,17 @@ class Around:
         share = claims.greatest_share(top / most + MANY * np.abs(top / most), units, noise / most)
         return share * units * (most / self._counted) * (1 + MANY)
 
-    def likely_best(self, weighed: Floats, claims: Claims) -> Floats:
-        """For each cell the place that has about the least end.  All of them are valid: floats choose."""
-        found = np.empty(len(self._counts))
+    def likely_best(self, weighed: Floats, claims: Claims) -> Ends:
+        """For each cell the place that has about the least end, and that end.  All places are valid: floats
+        choose.
+        """
+        found, ends = np.empty(len(self._counts)), np.empty(len(self._counts))
         for start in range(0, len(found), _BLOCK):
             some = slice(start, start + _BLOCK)
             part = self._some(some)
-            found[some] = PLACES[np.argmin(part._likely_ends(weighed[some], claims), axis=0)]
-        return found
+            likely = part._likely_ends(weighed[some], claims)
+            found[some], ends[some] = PLACES[likely.argmin(axis=0)], likely.min(axis=0)
+        return found, ends
 
     def _some(self, cells: slice) -> Around:
         part = copy(self)
