@@ -34,26 +34,33 @@ _ROUNDS = 3
 _BLOCK = 4096
 
 
-def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
+def most_variance(
+    part: NoisyReading, released: Sequence[Array], certain: Certain, weighed: Floats | None = None
+) -> Floats:
     """Upper ends of the variances of the population, for each cell, in squares of half of the range.
 
-    ``part`` reads a centred sum, a centred sum of squares and a count.
+    ``part`` reads a centred sum, a centred sum of squares and a count; ``weighed``: the upper ends of the
+    rows that count, if others rest on them too.
 
     Claim:    with probability 1 - ``certain.level`` the variance is at most this.
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
     around = Around(part, released, certain.noise)
-    weighed = around.weighed(certain)
+    weighed = around.weighed(certain) if weighed is None else weighed
     claims = certain.claims(EACH)
-    ends = around.ends(*around.likely_best(weighed, claims), weighed, claims)
+    place, likely = around.likely_best(weighed, claims)
+    ends = around.ends(place, weighed, claims, likely)
     return np.minimum(ends, 1.0)
 
 
-def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, certain: Certain) -> Floats:
+def least_variance(
+    part: NoisyReading, released: Sequence[Array], mean: Ends, certain: Certain, weighed: Floats | None = None
+) -> Floats:
     """Lower ends of the variances of the population, for each cell, in squares of half of the range.
 
-    ``mean`` are the ends of the ratio of the centred sum to the count, in their steps.
+    ``mean`` are the ends of the ratio of the centred sum to the count, in their steps; ``weighed`` is what
+    ``most_variance`` rests on too.
 
     Claim:    with probability 1 - ``certain.level`` * OF_LEAST the variance is at least this, wherever
               ``mean`` and what ``most_variance`` takes for the number of rows are right.
@@ -63,7 +70,8 @@ def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, ce
     around = Around(part, released, certain.noise)
     first, last = (around.in_halves(end) for end in mean)
     place = np.clip(np.rint((first + last) / 2 * 8) / 8, -1.0, 1.0)
-    distance = around.least(place, around.weighed(certain), certain.claims(OF_LEAST / len(PLACES)))
+    weighed = around.weighed(certain) if weighed is None else weighed
+    distance = around.least(place, weighed, certain.claims(OF_LEAST / len(PLACES)))
     away = np.maximum(np.square(first - place), np.square(last - place))
     return np.maximum(distance - away - MANY * (1 + away), 0.0)
 
@@ -101,7 +109,7 @@ class Around:
         coin = Coin(certain.units, 0, int(self._each), self._scales[-1])
         return most_rows(coin, self._counts, certain) * self._each * UP
 
-    def ends(self, place: Floats, likely: Floats, weighed: Floats, claims: Claims) -> Floats:
+    def ends(self, place: Floats, weighed: Floats, claims: Claims, likely: Floats | None = None) -> Floats:
         """Upper ends of the mean squared distances from these places; ``likely``: about where they are."""
         far, guess = _range(place), self._guess(place)
 
@@ -109,7 +117,7 @@ class Around:
             below = self._width(place[some], (first, last), last, weighed[some], claims)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
-        around = 2 * guess - likely, likely
+        around = None if likely is None else (2 * guess - likely, likely)
         _, ends = ratio_ends(self._top(place), self._counts, guess, far, widths, around)
         return ends * (1 + MANY)
 

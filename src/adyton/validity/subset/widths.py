@@ -55,7 +55,7 @@ _STEPS = 5
 _AROUND = np.array([[2.0], [1.2], [1.06], [1.04], [1.02], [1.0], [0.98], [0.96]])  # of likely lengths
 _FEW = 256 // (2 * (len(_AROUND) + 1))  # cells: with more, widths are looked for in another way
 _ENOUGH = 0.01  # a step that shortens an interval by less is the last one
-_AT_FIRST = 0.03  # for the first, which shortens it to little more than what another would leave
+_ENOUGH_OF_SEVERAL = 0.03  # of several steps at once, whose last begins near to where it ends
 Ends = tuple[Floats, Floats]
 Widths = Callable[[Floats, Floats, Places], Ends]
 """From the ends of intervals of theta, of some of the ratios: how far a_f - theta a_g may be above and below
@@ -242,24 +242,23 @@ def ratio_ends(
     """
     first, last, places = low.copy(), high.copy(), np.arange(len(top))
     for step in range(_STEPS):
-        begin, end = first[places], last[places]
+        begin, end, enough = first[places], last[places], _ENOUGH
         if step == 0 and likely is not None and len(top) <= _FEW:
             begin, end, left, right = _first_steps(top, bottom, (begin, end), likely, widths)
+            enough = _ENOUGH_OF_SEVERAL
         else:
             left, right = _nearer(top, bottom, begin, end, places, widths)
         empty = left > right  # a width did not hold: say nothing
         first[places] = np.where(empty, low[places], left)
         last[places] = np.where(empty, high[places], right)
-        shorter = (right - left) < (1 - (_ENOUGH if step else _AT_FIRST)) * (end - begin)
+        shorter = (right - left) < (1 - enough) * (end - begin)
         places = places[shorter & ~empty]
         if not len(places):
             break
     return first, last
 
 
-def _nearer(
-    top: Floats, bottom: Floats, begin: Floats, end: Floats, places: Places, widths: Widths
-) -> Ends:
+def _nearer(top: Floats, bottom: Floats, begin: Floats, end: Floats, places: Places, widths: Widths) -> Ends:
     """What is left of each interval by the widths for all theta in it."""
     left, right = _solved(top[places], bottom[places], *widths(begin, end, places))
     return np.maximum(left, begin), np.minimum(right, end)
@@ -270,8 +269,8 @@ def _first_steps(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Several steps at once: intervals that are reached from ``whole``, and what is left of them.
 
-    Each next interval lies in the one before.  Widths of all of them are worked out together.  If what is left
-    of one lies in a later one, every theta that is kept lies there, so the later one may be looked at instead.
+    Each next interval lies in the one before, and widths of all of them are worked out together.  If what is
+    left of one lies in a later one, every theta that is kept lies there: the later one may be looked at next.
     """
     (low, high), cells, shape = whole, np.arange(len(top)), (len(_AROUND) + 1, len(top))
     middle, half = (likely[0] + likely[1]) / 2, (likely[1] - likely[0]) / 2
