@@ -263,7 +263,8 @@ def test_the_place_that_is_looked_at_is_about_the_best_of_all() -> None:
         around = Around(law.part, [column.astype(float) for column in law.released(50)])
         weighed, ways = around.weighed(certain), certain.claims(7 / 8 / len(PLACES))
         best = np.min([around.ends(np.full(50, place), weighed, ways) for place in PLACES], axis=0)
-        chosen = around.ends(around.likely_best(weighed, ways), weighed, ways)
+        place, likely = around.likely_best(weighed, ways)
+        chosen = around.ends(place, weighed, ways, likely)
         assert np.all(chosen <= 1.05 * best)
 
 
