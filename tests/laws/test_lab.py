@@ -39,9 +39,9 @@ from adyton.lab.attacks.differencing import chance_of_best_guess, exact_guess
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.lab.choices.noisy_max import log_chance
-from adyton.lab.definitions import two_hypotheses
 from adyton.lab.measuring import composition, gaussian_calibration
 from adyton.lab.measuring.laplace_error import mean_error, variance
+from adyton.noise_intervals import laws
 from adyton.noise_intervals import sparse as sparse_noise
 from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf, geometric_tail
 from adyton.query.description import Dictionary
@@ -399,7 +399,7 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
         lambda: _more(Dictionary, "nats", 100),
     ],
     "gaussian-calibration": [lambda: _more(gaussian_calibration, "analytic_sigma", 0.9)],
-    "two-hypotheses": [lambda: _more(two_hypotheses, "geometric_tail", 0.5)],
+    "two-hypotheses": [lambda: _more(laws, "geometric_tail", 0.5)],
     "sensitivities": [lambda: _more(Sensitivity, "l1_diameter", Fraction(1, 2))],
     "float-bits": [_steep_noise],
 }
