@@ -21,7 +21,7 @@ from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 
-_FORGOTTEN = ("carried", "restored")  # what streams said before is in another ledger, or lost
+_FORGOTTEN = ("carried", "restored")  # what monitors said before is in another ledger, or lost
 _NOISY = ("query", "batch")  # each integer has noise of its own
 
 

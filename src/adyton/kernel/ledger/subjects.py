@@ -30,7 +30,7 @@ Kind = Literal[
     "published test",
     "carried",  # what an older ledger of the study has spent
     "restored",  # what a copy that was put back has lost
-    "study charge",  # in a book
+    "study charge",  # in a shared budget
     "note",
 ]
 KINDS: frozenset[str] = frozenset(get_args(Kind))
