@@ -51,9 +51,9 @@ class CuratorError(Exception):
         self.message = message
         self.facts = facts
 
-    def to_json(self) -> dict[str, object]:
-        """The error as the command line prints it with --json."""
-        return {"error": {"kind": self.kind, "message": self.message, **self.facts}}
+    def to_json(self, message: str | None = None) -> dict[str, object]:
+        """Its kind, message and facts; ``message`` in the words of another surface."""
+        return {"error": {"kind": self.kind, "message": message or self.message, **self.facts}}
 
 
 class InvalidRequest(CuratorError):
@@ -80,8 +80,9 @@ class BudgetRefused(CuratorError):
     """The charge does not fit into what is left; nothing was read and nothing was spent.
 
     One of the four below is raised, which says what has run out; this one catches them all.  ``facts`` say
-    what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
-    and what these are ``counted_in``; of a query also the price that ``fits``.
+    what was ``requested``, ``spent``, the ``budget`` and the ``largest`` that still fits, as decimal text,
+    what these are ``counted_in`` and ``whose`` budget it is; of a query also the price that ``fits``.
+    ``adyton.refusals`` makes all of them.
 
     >>> try:
     ...     curator.ask("SELECT COUNT(*) FROM people", epsilon=100)

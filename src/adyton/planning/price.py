@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
-from adyton.errors import InvalidRequest, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.exact import Number, decimal_text, positive
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
@@ -38,6 +38,7 @@ from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Query
 from adyton.query.request import Request
+from adyton.refusals import Refusal, refused
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
@@ -340,12 +341,13 @@ def units_of(study: Study, price: Price, left: int) -> int:
     return units
 
 
-def _nothing_left(study: Study) -> PrivacyRefused:
+def _nothing_left(study: Study) -> BudgetRefused:
     """Of nothing there is no share; the least that could be charged is one unit."""
     budget = decimal_text(study.allowed)
-    amounts = {"requested": decimal_text(1), "spent": budget, "limit": budget, "largest": "0"}
-    facts = {**amounts, "counted_in": study.accounting, "fits": None}
-    return PrivacyRefused("nothing is left of which a share could be spent; nothing was charged", **facts)
+    facts = Refusal(
+        counted_in=study.accounting, requested=decimal_text(1), spent=budget, budget=budget, largest="0"
+    )
+    return refused(facts.fitting(None, "share"))
 
 
 @lru_cache(maxsize=4096)

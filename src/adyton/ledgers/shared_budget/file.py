@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Amount, RoundedGuarantee
 from adyton.certify.budget import SharedBudgetTotals
-from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger.base import Totals, Verification, same_limit
 from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_limits, text_digest
@@ -23,6 +23,7 @@ from adyton.kernel.ledger.stored.checking import stored_facts
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger
 from adyton.kernel.privacy import Adjacency, Guarantee
 from adyton.ledgers.shared_budget.facts import Rows, SharedBudgetFacts, Unit
+from adyton.refusals import refusal_of, refused
 from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
@@ -288,9 +289,10 @@ class SharedBudget(Shown):
     def _known(self, study: Header, entrant: Entrant, number: int, attempt: int) -> Receipt | None:
         return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
-    def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
-        said = refusal.message.replace("of the budget", f"of the shared budget {self.name}", 1)
-        return PrivacyRefused(said, **refusal.facts, shared_budget=self.name)
+    def _refused(self, refusal: PrivacyRefused) -> BudgetRefused:
+        facts = refusal_of(refusal)
+        assert facts is not None
+        return refused(replace(facts, whose="shared budget", shared_budget=self.name))
 
     def _study_behind(self, number: int) -> LedgerCorrupt:
         return LedgerCorrupt(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.errors import CuratorError, InvalidRequest
+from adyton.refusals import message_of
 
 _WORDS = {  # what people call errors; their kinds are for programs
     "unauthenticated": "Not logged in",
@@ -16,6 +17,7 @@ _WORDS = {  # what people call errors; their kinds are for programs
     "privacy_refused": "Not enough left",
     "validity_refused": "Beyond the plan",
     "scores_refused": "No scores left",
+    "session_refused": "No queries left in this session",
     "too_large": "Too large",
     "too_many_requests": "Too many requests",
     "busy": "Busy",
@@ -35,7 +37,7 @@ class Problem:
 
 
 def problem_of(error: CuratorError, field: str = "") -> Problem:
-    title, message = _WORDS.get(error.kind, "Something went wrong"), error.message
+    title, message = _WORDS.get(error.kind, "Something went wrong"), message_of(error, "page")
     return Problem(title, message[:1].upper() + message[1:], field, error.facts)
 
 

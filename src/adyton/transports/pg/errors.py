@@ -18,6 +18,7 @@ from adyton.errors import (
     Unauthenticated,
 )
 from adyton.query.sql.names import PLACE
+from adyton.refusals import FREE, happened, refusal_of, what_to_do
 from adyton.transports.http.errors import unexpected
 from adyton.transports.pg.values import BadValue
 
@@ -92,6 +93,8 @@ def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severit
         error = unexpected(str(error), "a statement")
     message, position = _placed(error.message, text)
     code = _code(error, placed=position is not None)
+    if (refusal := refusal_of(error)) is not None:
+        message = f"{happened(refusal)}; {FREE}"  # what to do is in the hint
     said, _, fix = message.partition("; ") if isinstance(error, InvalidRequest) else (message, "", "")
     if not fix and " is not supported: " in said:
         said, _, fix = said.partition(": ")
@@ -139,11 +142,9 @@ def _detail(error: CuratorError) -> str:
 
 
 def _hint(error: CuratorError, fix: str) -> str:
-    if isinstance(error, BudgetRefused):
-        fits = error.facts.get("fits")
-        if not isinstance(fits, dict) or not fits:
-            return "Nothing of this kind fits into what is left; see adyton.budget."
-        return "This would fit: " + "; ".join(f"SET adyton.{by} = '{_price(of)}'" for by, of in fits.items())
+    refusal = refusal_of(error)
+    if refusal is not None:
+        fix = what_to_do(refusal, "sql") or "nothing of this kind fits into what is left; see adyton.budget"
     if isinstance(error, Busy | TooMany):
         return _again(error)
     if "no price was named" in error.message:
@@ -153,10 +154,6 @@ def _hint(error: CuratorError, fix: str) -> str:
 
 def _again(error: CuratorError) -> str:
     return f"Try again in {error.facts.get('retry_after', 1)} s."
-
-
-def _price(named: object) -> str:
-    return ",".join(f"{name}={of}" for name, of in named.items()) if isinstance(named, dict) else str(named)
 
 
 def _filled(**fields: str) -> Fields:
