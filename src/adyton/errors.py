@@ -26,10 +26,12 @@ the ledger.  Nothing that was read from the data may reach a message, a cause or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 _Made = TypeVar("_Made")
+REASONS = ("no_price", "no_such_column", "no_such_table", "no_such_function", "not_supported", "syntax")
 
 
 class CuratorError(Exception):
@@ -58,6 +60,9 @@ class CuratorError(Exception):
 
 class InvalidRequest(CuratorError):
     """The request itself is wrong; decided from public facts alone, so it costs nothing.
+
+    For programs ``facts`` may say what is wrong: ``field``, the argument; ``reason``, one of ``REASONS``;
+    ``line`` and ``column`` in the SQL.
 
     >>> curator.ask("SELECT COUNT(*) FROM people", within=1, epsilon=1)
     Traceback (most recent call last):
@@ -280,6 +285,16 @@ class LedgerCorrupt(CuratorError):
     kind = "ledger_corrupt"
     status = 503
     exit_code = 5
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """What is found wrong meanwhile is wrong with this argument, unless the error names another one."""
+    try:
+        yield
+    except InvalidRequest as wrong:
+        wrong.facts.setdefault("field", field)
+        raise
 
 
 def sealed(make: Callable[[], _Made], told: Callable[[Exception], str]) -> _Made:

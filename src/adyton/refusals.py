@@ -209,6 +209,14 @@ def what_to_do(refusal: Refusal, surface: Surface) -> str:
     return ""
 
 
+def in_two(message: str) -> tuple[str, str]:
+    """A message as what happened and what to do, for surfaces that show them apart."""
+    happening, _, fix = message.partition("; ")
+    if not fix and " is not supported: " in happening:
+        happening, _, fix = happening.partition(": ")
+    return happening, fix
+
+
 def widths_text(amount: object) -> str:
     """One price, or one for each value: 435, or n=100,avg_income=500."""
     if isinstance(amount, Mapping):
