@@ -131,7 +131,7 @@ def happened(refusal: Refusal) -> str:
         case "analyst":
             return _cost(refusal, f"the budget share of {refusal.by}")
         case "query":
-            return _cost(refusal, f"the most that one query of {refusal.by} may cost")
+            return f"this would cost {_asked(refusal)} of the most that one query of {refusal.by} may cost"
         case "shared budget":
             return _cost(refusal, f"the shared budget {refusal.shared_budget}")
         case "plan":

@@ -572,6 +572,6 @@ def test_the_agent_without_a_model_is_refused_and_adapts(
 
     with_doors([loop["write_people"](tmp_path)], work)
     told = capsys.readouterr().out
-    assert "Refused (invalid_request): single rows are never answered" in told
+    assert "Refused (invalid_request), free of charge: single rows are never answered" in told
     assert "It does not fit. Next: within = " in told
     assert told.splitlines()[-1] == "the mean is largest where region = west, in the population too"

@@ -83,4 +83,4 @@ def test_after_the_last_no_nothing_is_answered() -> None:
         reply, state = machine.step(state, nothing, Fraction(1), BITS)
         assert (reply.said, reply.value, reply.half_width, machine.left(state)) == ("no", None, None, left)
     assert "rejections" in str(machine.used_up(state))
-    assert "queries" in str(machine.refusal({"asked": 9, "left": 1}))
+    assert "queries" in str(machine.used_up({"asked": 9, "left": 1}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.refusals import message_of
@@ -33,12 +32,11 @@ class Problem:
     title: str
     message: str
     field: str = ""
-    facts: dict[str, Any] | None = None
 
 
 def problem_of(error: CuratorError, field: str = "") -> Problem:
     title, message = _WORDS.get(error.kind, "Something went wrong"), message_of(error, "page")
-    return Problem(title, message[:1].upper() + message[1:], field, error.facts)
+    return Problem(title, message[:1].upper() + message[1:], field)
 
 
 def wrong(message: str, field: str = "") -> Problem:
