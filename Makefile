@@ -53,7 +53,7 @@ long: $(VENV)/.installed-test servers
 search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
 
-# Changes one operator, constant or check of the kernel at a time, and fails where no test sees it: a quarter of an hour,
+# Changes one operator, constant or check of the kernel at a time, and fails where no test sees it: an hour or two,
 # and less the next time.  make mutants ONLY="--module noisy --line 166" for one place; --list, --again.
 mutants: $(VENV)/.installed-test
 	@folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); TMPDIR=$$folder $(BIN)/python tests/mutants.py $(ONLY); \

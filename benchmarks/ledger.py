@@ -18,6 +18,7 @@ from adyton.kernel.ledger.base import next_receipt, now
 from adyton.kernel.ledger.links import fresh_secret
 from adyton.kernel.ledger.stored.ledger import StoredLedger
 from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger.validity import FinalCost
 
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size
@@ -58,7 +59,7 @@ def fill(ledger: StoredLedger, receipts: int) -> None:
                 last,
                 order,
                 now(),
-                settled=last.order.radius if last else 0,
+                final=FinalCost(last.order.radius if last else 0),
                 last_of_name=of_name.get(order.by),
                 secret=fresh_secret(),
             )

@@ -2,8 +2,9 @@
 
 Run by ``make mutants``.  Every test is collected once, in one process.  Each mutant gets a fork of it, in which the
 code of one function is replaced, and runs the tests that reach its lines, those first that killed its neighbors.
-What is not in a function (a constant of a module, a default) is changed in a copy of ``src`` instead, which takes a
-few seconds more.  The working tree is never touched.  Results are kept in ``build/mutants.json`` as long as the
+What is not in a function (a constant of a module, a default) is worked out by a changed module that is run beside the
+first; if no test sees that, it is changed in a copy of ``src``, which takes some seconds more.  The working tree is
+never touched.  Results are kept in ``build/mutants.json`` as long as the
 module, and the tests that judged it, stay the same.
 
 The libraries do less: mutmut leaves out decorated functions, so every property and whatever is cached; cosmic-ray
@@ -15,9 +16,11 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import inspect
 import json
 import os
 import pickle
+import re
 import resource
 import shutil
 import signal
@@ -39,19 +42,32 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "adyton"
-MODULES = ("kernel/*.py", "kernel/special/*.py")  # of SOURCE; what the kernel rests on can follow
-TESTS = ["tests/kernel"]
-TESTS += [f"tests/theorems/test_{name}.py" for name in ("disjoint_filters", "key_selection", "noisy_search")]
-TESTS += [
-    f"tests/theorems/test_{name}.py" for name in ("one_answer", "adaptive_marginals", "monitor_of_sums")
-]
-TESTS += [f"tests/laws/test_{name}.py" for name in ("curator", "batches", "selections", "monitors", "pmw")]
+MODULES = (  # of SOURCE: the path of a cost, a sensitivity or a charge
+    "kernel/*.py",
+    "kernel/accounting/*.py",
+    "kernel/exact/*.py",
+    "kernel/mechanisms/*.py",
+    "kernel/sensitivity/*.py",
+    "kernel/special/**/*.py",
+    "kernel/terms/*.py",
+)
+JUDGES = """
+above_threshold adaptive_marginals bounded_range cells_that_can_match conversions coordinated_answers cumulated_counts
+disjoint_filters exponential gaussian_is_gdp gdp_filter gdp_to_approx groups joined_rows key_selection local_reports
+matrix matrix_sensitivity mechanisms moments multiplicative_weights mwem noisy_search numeric_sparse one_answer peeling
+permute_and_flip persons_and_rounding priced_noise private_mw pure_filter pure_implies_gdp pure_implies_zcdp
+randomized_response residuals rounding_study sensitivity sparse sparse_validate monitor_of_sums top_k two_level zcdp_filter
+zcdp_to_approx
+"""
+TESTS = ["tests/kernel", *(f"tests/theorems/test_{name}.py" for name in JUDGES.split())]
+LAWS = "amounts atoms batches columns curator declared_columns exact filter_laws selections monitors pmw"
+TESTS += [f"tests/laws/test_{name}.py" for name in LAWS.split()]
 REPORT = ROOT / "build" / "mutants.json"
 REACHED = ROOT / "build" / "mutants-reached.json"
 ACCEPTED = ROOT / "tests" / "kernel" / "survivors.toml"
 LEAST_KILLED = 0.95
 MEMORY = 12 * 2**30
-SECONDS = 12  # of tests for one mutant, as long as they take when nothing is changed
+SECONDS = 12  # of processor time of tests for one mutant, as long as they take when nothing is changed
 SWAPPED = {"any": "all", "all": "any", "max": "min", "min": "max", "sum": "max", "minimum": "maximum"}
 UNWRAPPED = {"require", "made_here"}  # checks that give back what they were given
 OTHERS: dict[type, tuple[type, ...]] = {
@@ -184,19 +200,18 @@ def mutants_of(module: str) -> Iterator[Mutant]:
                 first_item = isinstance(node, ast.Subscript) and isinstance(child, ast.Constant)
                 if not isinstance(child, ast.AST) or (first_item and child.value == 0):
                     continue
-                inner = header(child) if isinstance(child, ast.stmt) else lines
+                inner, inside = header(child) if isinstance(child, ast.stmt) else lines, function
+                if isinstance(node, ast.FunctionDef) and name == "body" and function is None:
+                    inside = (of, min(line.lineno for line in (node, *node.decorator_list)))
                 for other in (
                     *other_expressions(child),
                     *other_statements(child),
                     *other_condition(child, name),
                 ):
-                    yield Mutant(module, tree, node, name, index, child, other, function, inner)
-                called, inside = of, function
+                    yield Mutant(module, tree, node, name, index, child, other, inside, inner)
+                called = of
                 if isinstance(child, ast.ClassDef | ast.FunctionDef) and function is None:
                     called = f"{of}.{child.name}".lstrip(".")
-                if isinstance(node, ast.FunctionDef) and name == "body" and function is None:
-                    first = min(line.lineno for line in (node, *node.decorator_list))
-                    inside = (of, first)
                 yield from within(child, called, inside, inner)
 
     every = (mutant.named(text.splitlines()) for mutant in within(tree, "", None, range(0)))
@@ -232,8 +247,8 @@ def in_fork(work: Callable[[], Any], seconds: float) -> Any:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor: the machine may be busy
+        signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
@@ -247,7 +262,7 @@ def in_fork(work: Callable[[], Any], seconds: float) -> Any:
     with os.fdopen(reading, "rb") as pipe:
         told = pipe.read()
     _, status = os.waitpid(child, 0)
-    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGPROF)
     return pickle.loads(told) if told else ("timed out" if late else "crashed", None)
 
 
@@ -263,21 +278,35 @@ def reached_by(items: list[Any], modules: list[Path]) -> dict[str, Reached]:
     known: dict[str, Reached] = {}
 
     def tracer(frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code.co_filename not in files:
+        """Of a function each line of which was seen, no more is asked."""
+        code = frame.f_code
+        if code.co_filename not in files:
             return None
-        lines[files[frame.f_code.co_filename]].add(frame.f_lineno)
+        left = unseen.get(code)
+        if left is None:
+            left = unseen[code] = {line for _, _, line in code.co_lines() if line is not None}
+        if not left:
+            return None
+        if frame.f_lineno in left:
+            left.remove(frame.f_lineno)
+            lines[files[code.co_filename]].add(frame.f_lineno)
         return tracer
 
     for item, following in zip(items, [*items[1:], None], strict=True):
-        lines, start = defaultdict[str, set[int]](set), time.perf_counter()
+        lines, start = defaultdict[str, set[int]](set), time.process_time()
+        unseen: dict[CodeType, set[int]] = {}
         sys.settrace(tracer)
         threading.settrace(tracer)
         failed = fails(item, following)
         sys.settrace(None)
         if not failed:
-            seconds = round(time.perf_counter() - start, 3)
+            seconds = round(time.process_time() - start, 3)
             known[item.nodeid] = Reached(seconds, {module: sorted(own) for module, own in lines.items()})
     return known
+
+
+def file_of(name: str) -> str:
+    return name.split("::")[0]
 
 
 # Judging ---------------------------------------------------------------------------------------------------
@@ -294,7 +323,17 @@ class Judge:
 
     mutants: list[Mutant]
     report: dict[str, Any]
+    seconds: float
+    written: float = 0.0
     kills: dict[Any, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def pytest_collection(self) -> None:
+        """The first example that fails is enough: none is made smaller."""
+        from hypothesis import Phase, settings
+
+        usual = settings.get_profile("adyton")
+        settings.register_profile("mutants", usual, phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("mutants")
 
     def pytest_runtestloop(self, session: Any) -> bool:
         from rich.progress import track
@@ -310,34 +349,49 @@ class Judge:
         self.caches = [one for one in of_ours if str(one.__module__).startswith("adyton")]
         gc.freeze()
         self.reached = self._reached(session.items)
-        failing = Counter(name.split("::")[0] for name in self.items.keys() - self.reached.keys())
+        failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
             print(f"{file}: {number} fail as it is, and judge nothing")
         for mutant in track(self.mutants, description="mutants"):
             known = self.report.get(mutant.key)
             if known is None or not self._still_true(known):
                 self.report[mutant.key] = self._judged(mutant)
-                REPORT.write_text(json.dumps(self.report, indent=1))
+                self._write(every=10)
             killer = self.report[mutant.key]["killer"]
             self.kills[mutant.function, mutant.module][killer] += killer is not None
+        self._write(every=0)
         return True
 
+    def _write(self, every: float) -> None:
+        """The report, if it was not written in as many seconds."""
+        if time.monotonic() - self.written >= every:
+            REPORT.write_text(json.dumps(self.report, indent=1))
+            self.written = time.monotonic()
+
     def _reached(self, items: list[Any]) -> dict[str, Reached]:
-        """Found once for this source and these tests."""
-        now = fingerprint(SOURCE, *(ROOT / test for test in TESTS))
-        if not REACHED.exists() or REACHED.read_text().split("\n", 1)[0] != now:
+        """Found once for this source and each file of tests."""
+        source = fingerprint(SOURCE)
+        now = {
+            file: f"{source} {fingerprint(ROOT / file)}" for file in {file_of(one.nodeid) for one in items}
+        }
+        stored = json.loads(REACHED.read_text()) if REACHED.exists() else {}
+        known = {file: stored[file] for file in now if stored.get(file, {}).get("now") == now[file]}
+        left = [one for one in items if file_of(one.nodeid) not in known]
+        if left:
             modules = sorted({path for pattern in MODULES for path in SOURCE.glob(pattern)})
-            known = in_fork(lambda: reached_by(items, modules), 3600)
-            REACHED.write_text(f"{now}\n{json.dumps(known)}")
-        stored = json.loads(REACHED.read_text().split("\n", 1)[1])
-        return {name: Reached(seconds, lines) for name, (seconds, lines) in stored.items()}
+            found = in_fork(lambda: reached_by(left, modules), 3600)
+            known |= {file: {"now": now[file], "tests": {}} for file in now.keys() - known.keys()}
+            for name, reached in found.items():
+                known[file_of(name)]["tests"][name] = reached
+            REACHED.write_text(json.dumps(known))
+        return {name: Reached(*own) for file in known.values() for name, own in file["tests"].items()}
 
     @cached_property
     def _tests(self) -> str:
         return fingerprint(*(ROOT / test for test in TESTS))
 
     def _of(self, killer: str | None) -> str:
-        return self._tests if killer is None else fingerprint(ROOT / killer.split("::")[0])
+        return self._tests if killer is None else fingerprint(ROOT / file_of(killer))
 
     def _still_true(self, known: dict[str, Any]) -> bool:
         killer = known["killer"]
@@ -345,17 +399,34 @@ class Judge:
             return False
         return (killer is None or killer in self.items) and known["tests"] == self._of(killer)
 
+    @cached_property
+    def _dearness(self) -> dict[str, float]:
+        """Small for tests that are fast, reach little else, and are the kernel's own."""
+        return {
+            name: sum(map(len, test.lines.values())) * (test.seconds + 0.002) * (1 if TESTS[0] in name else 5)
+            for name, test in self.reached.items()
+        }
+
     def _chosen(self, mutant: Mutant) -> list[str]:
-        """The tests that reach the statement: those that killed beside it, the kernel's own, and the fastest."""
+        """The tests that reach the statement: those that killed beside it, and those that reach little else."""
         lines, kills = set(mutant.lines), self.kills[mutant.function, mutant.module]
         names = [
             name
             for name, test in self.reached.items()
             if lines.intersection(test.lines.get(mutant.module, ()))
-            or (mutant.function is None and (TESTS[0] in name or mutant.module in test.lines))
+            or (mutant.function is None and (mutant.module in test.lines or not test.lines))
         ]
-        names.sort(key=lambda name: (-kills[name], TESTS[0] not in name, self.reached[name].seconds))
-        left, chosen = float(SECONDS), []
+        beside = sum(
+            (own for (_, module), own in self.kills.items() if module == mutant.module), Counter[str]()
+        )
+        names.sort(key=self._dearness.__getitem__)
+        rank = Counter[str]()
+        turns = {}
+        for name in names:  # cases of one test take turns with other tests
+            turns[name] = rank[name.split("[")[0]] // 8
+            rank[name.split("[")[0]] += 1
+        names.sort(key=lambda name: (-kills[name], -beside[name], turns[name], self._dearness[name]))
+        left, chosen = self.seconds, []
         for name in names:
             left -= self.reached[name].seconds
             if left > 0 or not chosen:
@@ -364,11 +435,13 @@ class Judge:
 
     def _judged(self, mutant: Mutant) -> dict[str, Any]:
         chosen, start = self._chosen(mutant), time.perf_counter()
-        longest = 10 + 3 * sum(self.reached[name].seconds for name in chosen)
+        longest = 1 + 2 * sum(self.reached[name].seconds for name in chosen)
         if not chosen:
             outcome, killer = "survived", None
         elif mutant.function is None:
-            outcome, killer = in_a_copy(mutant, chosen, longest + 20)
+            outcome, killer = in_fork(lambda: self._killed_beside(mutant, chosen), longest)
+            if outcome == "survived":
+                outcome, killer = in_a_copy(mutant, chosen, 10 * longest)
         else:
             code, functions = mutant.code(), self.functions[str(SOURCE / mutant.module), mutant.function]
             assert functions, mutant.key
@@ -384,6 +457,22 @@ class Judge:
     ) -> tuple[str, str | None]:
         for function in functions:
             function.__code__ = code
+        return self._run(chosen)
+
+    def _killed_beside(self, mutant: Mutant, chosen: list[str]) -> tuple[str, str | None]:
+        module = sys.modules[
+            f"adyton.{mutant.module.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
+        ]
+        with mutant.changed() as tree:
+            changed = dict(vars(module))
+            try:
+                exec(compile(tree, str(SOURCE / mutant.module), "exec"), changed)
+            except Exception:
+                return "killed", chosen[0]  # nothing can import it
+        take_over(module, changed)
+        return self._run(chosen)
+
+    def _run(self, chosen: list[str]) -> tuple[str, str | None]:
         for cache in self.caches:
             cache.cache_clear()
         items = [self.items[name] for name in chosen]
@@ -391,6 +480,39 @@ class Judge:
             if fails(item, following):
                 return "killed", item.nodeid
         return "survived", None
+
+
+def differ(old: object, new: object) -> bool:
+    """Of classes and functions there are two now, which are alike."""
+    if isinstance(old, int):
+        return old != new  # some have more digits than Python writes
+    return re.sub(" at 0x[0-9a-f]+", "", repr(old)) != re.sub(" at 0x[0-9a-f]+", "", repr(new))
+
+
+def take_over(module: Any, changed: dict[str, Any]) -> None:
+    """Constants and defaults of a changed module, wherever they were imported; code stays as it is."""
+    for name, new in changed.items():
+        old = vars(module).get(name)
+        if isinstance(new, type) and new.__module__ == module.__name__:
+            for own, value in list(vars(new).items()):
+                known = vars(old).get(own)
+                if isinstance(value, FunctionType) and value.__code__.co_filename == "<string>":
+                    setattr(old, own, value)  # what dataclass makes
+                elif isinstance(value, FunctionType):
+                    take_defaults(known, value)
+                elif not own.startswith("__") and differ(known, value):
+                    setattr(old, own, value)
+        elif isinstance(new, FunctionType) and new.__module__ == module.__name__:
+            take_defaults(inspect.unwrap(old), new)
+        elif not name.startswith("__") and differ(old, new):
+            for other in [one for key, one in sys.modules.items() if key.startswith("adyton")]:
+                if vars(other).get(name) is old:
+                    setattr(other, name, new)
+
+
+def take_defaults(old: Any, new: FunctionType) -> None:
+    if differ((old.__defaults__, old.__kwdefaults__), (new.__defaults__, new.__kwdefaults__)):
+        old.__defaults__, old.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
 
 
 def in_a_copy(mutant: Mutant, chosen: list[str], seconds: float) -> tuple[str, str | None]:
@@ -443,6 +565,9 @@ def main() -> int:
     parser.add_argument("--line", type=int, help="only mutants of this line")
     parser.add_argument("--list", action="store_true", help="only name the mutants")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs found")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="of tests for one mutant; fewer find less"
+    )
     asked = parser.parse_args()
     modules = sorted(
         path.relative_to(SOURCE).as_posix() for pattern in MODULES for path in SOURCE.glob(pattern)
@@ -457,8 +582,8 @@ def main() -> int:
 
     REPORT.parent.mkdir(exist_ok=True)
     report = {} if asked.again or not REPORT.exists() else json.loads(REPORT.read_text())
-    judge = Judge(mutants, report)
-    quiet = ["-s", "-qq", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    judge = Judge(mutants, report, asked.seconds)
+    quiet = ["-s", "-qq", "--no-summary", "--tb=native", "-p", "no:cacheprovider", "-p", "no:xdist"]
     os.chdir(ROOT)
     pytest.main([*TESTS, *quiet, "--continue-on-collection-errors"], plugins=[judge])
     results = [report[one.key] for one in mutants]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.kernel.ledger import Order
+from adyton.kernel.ledger import MemoryLedger, Order
+from adyton.kernel.paid import order_of
+from adyton.kernel.price import Label, price
+from adyton.study import Study
 
 
-def ordered(plan: Any, request: str | None = None) -> Order:
-    """What the kernel would charge for it."""
-    what = (plan.text, plan.detail, plan.amount, plan.radius)
-    return Order(*what, request, pure=plan.pure, unproved=plan.unproved)
+def ordered(study: Study, plan: Any, request: str | None = None) -> Order:
+    """What the kernel charges for it, in a ledger in which nothing was spent."""
+    priced = price(plan.measurement, study.protection, Label(plan.texts, plan.detail))
+    return order_of(MemoryLedger.of(study), priced, request)

@@ -22,7 +22,7 @@ def ledger_on_disk(folder: Path, name: str, *, limit: int = 10**18) -> SharedBud
     """The ledger of a study ``name``, in ``folder`` with its shared budget, without a study."""
     fingerprint = name.encode().hex().ljust(64, "0")[:64]
     path = folder / f"{name}.ledger"
-    own: Ledger = LedgerOnDemand(path, study=fingerprint, accounting="gdp", limit=limit)
+    own: Ledger = LedgerOnDemand(path, study=fingerprint, accounting="gdp", budget=limit)
     return SharedBudgetLedger(
         own, SharedBudget(folder / "shared_budget.ledger"), Entrant(name, fingerprint, 100)
     )

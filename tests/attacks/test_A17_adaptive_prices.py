@@ -77,7 +77,7 @@ def prices(rng: random.Random) -> Iterator[dict[str, Any]]:
 def check(known: Study, ledger: MemoryLedger, moves: list[int]) -> None:
     receipts = list(ledger.receipts())
     amounts = [Fraction(receipt.order.amount, UNITS_PER_ONE) for receipt in receipts]
-    limit = Fraction(ledger.header.limit, UNITS_PER_ONE)
+    limit = Fraction(ledger.header.budget, UNITS_PER_ONE)
     assert sum(amounts) == Fraction(ledger.spent(), UNITS_PER_ONE) <= limit
     if known.accounting == "pure":
         assert limit <= known.budget.epsilon
@@ -98,7 +98,7 @@ def one_analyst(known: Study, rng: random.Random) -> int:
             left = known.allowed - before
             batch = make_batch(known, [ASKINGS[text]], price_of(**next(wishes)), left)
             fits = batch.amount <= left
-            ledger.charge(ordered(batch))
+            ledger.charge(ordered(known, batch))
         except (BudgetRefused, InvalidRequest):
             refused += 1
             assert ledger.spent() == before
@@ -113,7 +113,7 @@ def one_analyst(known: Study, rng: random.Random) -> int:
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_A17_no_sequence_of_prices_passes_the_limit(accounting: str) -> None:
     """Mutants: ``units_down`` for ``units_up`` in ``accounting.rules._amount``; a limit that is checked before the
-    amount is added (``spent > header.limit`` in ``next_receipt``).
+    amount is added (``spent > header.budget`` in ``next_receipt``).
     """
     rng = random.Random(17)
     bought = 0
@@ -125,7 +125,7 @@ def test_A17_no_sequence_of_prices_passes_the_limit(accounting: str) -> None:
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 def test_A17_the_same_through_ask(accounting: str) -> None:
-    """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the books.
+    """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the ledger.
 
     Mutant: ``Basket.order`` for half of the amount.
     """

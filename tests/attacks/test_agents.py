@@ -179,7 +179,7 @@ def test_five_hundred_phrasings_get_neither_rows_nor_limits_nor_other_studies(tm
             await _nothing_by_resources(http)
         assert {name: ledger.header for name, ledger in ledgers.items()} == limits
         assert ledgers["other"].count() == 0
-        most = ledgers["people"].header.limit
+        most = ledgers["people"].header.budget
         receipts = [ledgers["people"].receipt(number) for number in range(1, ledgers["people"].count() + 1)]
         assert all(one.order.by == "bot" and one.order.amount <= most // 1000 for one in receipts)
         assert ledgers["people"].spent() == sum(one.order.amount for one in receipts) <= most // 10

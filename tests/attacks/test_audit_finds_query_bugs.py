@@ -239,7 +239,7 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
         number = paid.receipt.number
         kept = written.made(paid.priced.measurement.release(PaidData(paid, data), bits))
         data.observer.releases(number)
-        paid.ledger.remember(number, written.text(kept), written.settled(number, kept))
+        paid.ledger.remember(number, written.text(kept), *(written.final_cost(number, kept) or ()))
         return made_here(Released(paid, lambda: kept))
 
     plant(monkeypatch, releasing.release, own)
@@ -253,8 +253,8 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
     """Mutant: ``remember`` returns the answer that it was given."""
     sound = SqliteLedger.remember
 
-    def given(self: Any, number: int, answer: str, radius: int | None = None) -> str:
-        sound(self, number, answer, radius)
+    def given(self: Any, number: int, answer: str, *final: int) -> str:
+        sound(self, number, answer, *final)
         return answer
 
     monkeypatch.setattr(SqliteLedger, "remember", given)

@@ -133,7 +133,7 @@ class LedgerOnDemandOf:
         known = adyton.read_study(study)
         assert known.ledger is not None
         self._ledger = LedgerOnDemand(
-            known.ledger, study=known.fingerprint, accounting=known.accounting, limit=known.allowed
+            known.ledger, study=known.fingerprint, accounting=known.accounting, budget=known.allowed
         )
 
     def __enter__(self) -> LedgerOnDemand:

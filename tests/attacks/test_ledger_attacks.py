@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from adyton.kernel.ledger import Cap, Header, MemoryLedger, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import sqlite as sqlite_file
 from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.ledgers.on_demand import LedgerOnDemand
 from how_often import often
 from processes import APART
@@ -113,7 +116,7 @@ def test_A20_two_processes_never_overspend(path: Path) -> None:
 
 
 def spend_stability(path: Path, caps: list[Cap], together: Any, accepted: Any) -> None:
-    ledger = LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=10**6)
+    ledger = LedgerOnDemand(path, study=STUDY, accounting="gdp", budget=10**6)
     with closing(ledger):
         for cap in caps:
             together.wait()  # also the first time, when the file is made
@@ -291,7 +294,7 @@ def charge_until_the_disk_is_full(path: Path) -> None:
     with closing(enter(path, 10**6)) as ledger:
         ledger.charge(order())
         size = path.with_name(path.name + "-wal").stat().st_size
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 40_000, resource.RLIM_INFINITY))
         accepted = 1 + charges_until_refused(ledger)
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert 1 < accepted == ledger.verify().receipts
@@ -332,7 +335,7 @@ def test_A23_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
         with pytest.raises(LedgerCorrupt, match="nothing was answered"):
             enter(missing, 100)
     with pytest.raises(LedgerCorrupt, match="nothing was answered"):
-        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, accounting="gdp", limit=100)
+        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, accounting="gdp", budget=100)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -385,14 +388,39 @@ def history(path: Path) -> str:
     """Six charges, two answers; the head is what an owner would have written down elsewhere."""
     with closing(enter(path, 100)) as ledger:
         for number in range(1, 7):
-            more = {"by": "ana", "sub_limit": 40, "pure": 2} if number % 2 else {"unproved": True}
+            more: dict[str, Any] = (
+                {"by": "ana", "budget_share": 40, "pure": 2} if number % 2 else {"unproved": True}
+            )
+            more |= {"subject": SUBJECT, "validity": VALIDITY}
             ledger.charge(Order("count", "{}", number, 9, f"r{number}", **more))
             if number in (2, 5):
-                ledger.remember(number, "forty-two" if number == 2 else "forty-three", 4)
+                ledger.remember(number, "forty-two" if number == 2 else "forty-three", 4, 7)
         assert ledger.verify().spent == 21
         return ledger.head()
 
 
+SUBJECT = ReceiptSubject("query", ("a", "b"), "people", ("Count",), counts_all=True)
+OTHER_SUBJECTS = {
+    "kind": ReceiptSubject("batch", ("a", "b"), "people", ("Count",)),
+    "texts": replace(SUBJECT, texts=("a", "c")),
+    "table": replace(SUBJECT, table="visits"),
+    "measures": replace(SUBJECT, measures=("Mean",)),
+    "counts_all": replace(SUBJECT, counts_all=False),
+    "receipts": ReceiptSubject("restored", receipts=2, head="a"),
+    "began": ReceiptSubject("carried", receipts=2, head="a", began="b"),
+}
+VALIDITY = ValidityRecord(((12, 3), (1, 2)), 5, 40, 1, (3, 7))
+OTHER_RECORDS = {
+    "numbers": replace(VALIDITY, gaussian=((13, 3), (1, 2))),
+    "their radius": replace(VALIDITY, gaussian=((12, 4), (1, 2))),
+    "one release fewer": replace(VALIDITY, gaussian=((12, 3),)),
+    "coded nats": replace(VALIDITY, coded_nats=6),
+    "units": replace(VALIDITY, units=41),
+    "unknown units": replace(VALIDITY, units=None),
+    "the law": replace(VALIDITY, law=2),
+    "blocks": replace(VALIDITY, blocks=(3, 8)),
+    "no blocks": replace(VALIDITY, blocks=None),
+}
 SWAP = (
     "UPDATE receipts SET number = 100 WHERE number = 3",
     "UPDATE receipts SET number = 3 WHERE number = 4",
@@ -422,11 +450,31 @@ EDITS = {
     "the tail cut off, its answer left": ("DELETE FROM receipts WHERE number > 4",),
     "a name": ("UPDATE receipts SET name = 'ben' WHERE number = 3",),
     "no name": ("UPDATE receipts SET name = '' WHERE number = 5",),
-    "a sub-limit": ("UPDATE receipts SET sub_limit = '41' WHERE number = 3",),
-    "no sub-limit": ("UPDATE receipts SET sub_limit = NULL WHERE number = 3",),
+    "a budget share": ("UPDATE receipts SET budget_share = '41' WHERE number = 3",),
+    "no budget share": ("UPDATE receipts SET budget_share = NULL WHERE number = 3",),
+    "a kind": ("UPDATE receipts SET kind = 'note' WHERE number = 3",),
+    "what it is looked up by": ("UPDATE receipts SET look_up = 'spread' WHERE number = 3",),
+    "not looked up": ("UPDATE receipts SET look_up = NULL WHERE number = 3",),
+    **{
+        f"a subject, {name}": (f"UPDATE receipts SET subject = '{subject.text}' WHERE number = 3",)
+        for name, subject in OTHER_SUBJECTS.items()
+    },
+    "no subject": ("UPDATE receipts SET subject = 'x' WHERE number = 3",),
+    "a subject in other words": ("UPDATE receipts SET subject = subject || ' ' WHERE number = 3",),
+    "another kind with its subject": (
+        """UPDATE receipts SET kind = 'note', look_up = NULL, subject = '{"kind":"note"}' WHERE number = 3""",
+    ),
+    **{
+        f"for validity, {name}": (f"UPDATE receipts SET validity = '{record.text}' WHERE number = 3",)
+        for name, record in OTHER_RECORDS.items()
+    },
+    "nothing for validity": ("UPDATE receipts SET validity = '{}' WHERE number = 3",),
     "a total of a name": ("UPDATE receipts SET spent_by = '3' WHERE number = 5",),
     "a radius": ("UPDATE receipts SET radius = '8' WHERE number = 4",),
-    "a settled radius": ("UPDATE receipts SET settled = '3' WHERE number = 3",),
+    "a final radius": ("UPDATE receipts SET final_radius = '3' WHERE number = 3",),
+    "a final level": ("UPDATE receipts SET final_level = '6' WHERE number = 3",),
+    "the level of an answer": ("UPDATE answers SET level = '6' WHERE number = 2",),
+    "no level of an answer": ("UPDATE answers SET level = 'x' WHERE number = 5",),
     "a pure part": ("UPDATE receipts SET pure = '0' WHERE number = 3",),
     "a total of pure parts": ("UPDATE receipts SET spent_pure = '0' WHERE number = 6",),
     "what is proved": ("UPDATE receipts SET unproved = 0 WHERE number = 6",),
@@ -438,7 +486,7 @@ EDITS = {
     "the digest of a text": ("UPDATE answers SET content = digest WHERE number = 2",),
     "an answer": ("UPDATE answers SET answer = 'forty-four' WHERE number = 2",),
     "an answer moved": ("UPDATE answers SET number = 3 WHERE number = 2",),
-    "a limit": ("UPDATE header SET \"limit\" = '1000000'",),
+    "a limit": ("UPDATE header SET budget = '1000000'",),
     "a salt": ("UPDATE header SET salt = 'other'",),
     "no header": ("DELETE FROM header",),
     "no table": ("DROP TABLE answers",),
@@ -487,16 +535,27 @@ def test_A24_a_changed_answer_is_not_given(path: Path, history: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settled", "follows"), [(9, True), (4, True), (3, False), (5, False), (0, False)], ids=str
+    ("final", "follows"),
+    [
+        ((9, 0), True),
+        ((4, 7), True),
+        ((4, 6), False),
+        ((4, 0), False),
+        ((9, 7), False),
+        ((3, 7), False),
+        ((5, 7), False),
+        ((0, 0), False),
+    ],
+    ids=str,
 )
-def test_A24_a_settled_radius_is_that_of_the_answer_or_all_of_it(
-    path: Path, settled: int, follows: bool
+def test_A24_a_final_radius_is_that_of_the_answer_or_all_of_it(
+    path: Path, final: tuple[int, int], follows: bool
 ) -> None:
     """By whoever can write a link with a right digest.  Mutant: ``_due`` that believes the receipt."""
     with closing(enter(path, 100)) as ledger:
         last = ledger.charge(Order("count", "{}", 1, 9)).receipt
-        ledger.remember(1, "forty-two", 4)
-        facts = {"settled": settled, "last_of_name": last, "secret": "s"}
+        ledger.remember(1, "forty-two", 4, 7)
+        facts = {"final": FinalCost(*final), "last_of_name": last, "secret": "s"}
         forged = next_receipt(ledger.header, last, Order("sum", "{}", 1, 2), "2026-01-01", **facts)
         with ledger._transaction() as connection:
             append(connection, forged)
@@ -518,7 +577,7 @@ def test_A24_no_charge_is_built_on_a_radius_that_was_changed(path: Path, radius:
         tamper(path, f"UPDATE answers SET radius = '{radius}'")
         attacks: list[Callable[[], object]] = [
             lambda: ledger.charge(order()),
-            lambda: ledger.settled(1),
+            lambda: ledger.final_cost(1),
             lambda: ledger.recall(1),
             ledger.totals,
             ledger.verify,
@@ -533,8 +592,8 @@ def test_A24_totals_by_name_must_follow(path: Path) -> None:
     with closing(enter(path, 100)) as ledger:
         ledger.charge(Order("count", "{}", 30, 0, by="ana"))
         last = ledger.charge(Order("count", "{}", 1, 0, by="ben")).receipt
-        facts = {"settled": 0, "last_of_name": None, "secret": "s"}
-        wanted = Order("sum", "{}", 1, 0, by="ana", sub_limit=10)
+        facts = {"final": FinalCost(0), "last_of_name": None, "secret": "s"}
+        wanted = Order("sum", "{}", 1, 0, by="ana", budget_share=10)
         with ledger._transaction() as connection:
             append(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
             await_answer(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
@@ -564,10 +623,10 @@ def test_A24_an_answer_is_not_given_to_another_query(path: Path, history: str) -
 def test_A24_a_header_of_another_study_does_not_fit(path: Path, history: str, tmp_path: Path) -> None:
     rich = Header.fresh(STUDY, "gdp", 10**6)
     tamper(
-        path, f"UPDATE header SET \"limit\" = '{rich.limit}', salt = '{rich.salt}', digest = '{rich.digest}'"
+        path, f"UPDATE header SET budget = '{rich.budget}', salt = '{rich.salt}', digest = '{rich.digest}'"
     )
     with pytest.raises(LedgerCorrupt):
-        enter(path, rich.limit)
+        enter(path, rich.budget)
 
 
 def test_A24_a_tail_cut_off_cleanly_is_noticed_by_the_expected_head(path: Path, history: str) -> None:
@@ -607,6 +666,26 @@ def test_A24_the_file_itself_refuses_update_delete_and_replace(path: Path, histo
             f"UPDATE {table} SET digest = ''",
             f"DELETE FROM {table}",
             f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}",
+        ):
+            with pytest.raises(sqlite3.IntegrityError, match="append only"):
+                connection.execute(statement)
+
+
+@pytest.mark.parametrize("table", ["closed", "restored", "unanswered"])
+def test_A24_what_ends_a_ledger_or_awaits_an_answer_cannot_be_replaced(
+    path: Path, history: str, table: str
+) -> None:
+    """Mutant: ``_guards`` in place of ``_all_guards`` in the schema."""
+    with closing(SqliteLedger(path)) as ledger:
+        ledger.restore(replace(ledger.mark(), receipts=9, answers=9))
+        ledger.close_for_good(lambda _: "amended")
+    with closing(sqlite3.connect(path)) as connection:
+        columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        changed = ", ".join("number" if name == "number" else "0" for name in columns)
+        for statement in (
+            f"UPDATE {table} SET number = number + 100",
+            f"DELETE FROM {table}",
+            f"INSERT OR REPLACE INTO {table} SELECT {changed} FROM {table}",
         ):
             with pytest.raises(sqlite3.IntegrityError, match="append only"):
                 connection.execute(statement)

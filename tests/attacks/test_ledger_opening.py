@@ -19,6 +19,7 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
 from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
+from adyton.kernel.ledger.validity import FinalCost
 from study_on_disk import query, tamper, write_study
 
 BEFORE = 8  # queries that were asked; the last is a monitor with three answers
@@ -55,11 +56,11 @@ EDITS = {
     "an answer": ["UPDATE answers SET answer = '[[[\"7\"]]]' WHERE number = 2"],
     "an answer deleted, to get a second one": ["DELETE FROM answers WHERE number = 2"],
     "an answer put in": [
-        "INSERT INTO answers SELECT 8, query, radius, content, digest, answer FROM answers WHERE number = 7"
+        "INSERT INTO answers SELECT 8, query, radius, level, content, digest, answer FROM answers WHERE number = 7"
     ],
     "a note": ["UPDATE notes SET text = '{}' WHERE place = 2"],
     "a note deleted": ["DELETE FROM notes WHERE place = 1"],
-    "a limit": ["UPDATE header SET \"limit\" = '1000000'"],
+    "a limit": ["UPDATE header SET budget = '1000000'"],
 }
 
 
@@ -109,7 +110,7 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
                 last,
                 Order(f"q{number}", "[]", 1, 0),
                 "2026-01-01",
-                settled=0,
+                final=FinalCost(0),
                 last_of_name=last,
                 secret=f"secret {number}",
             )

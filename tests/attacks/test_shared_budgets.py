@@ -80,7 +80,7 @@ def test_the_same_query_after_a_kill_is_not_charged_to_the_shared_budget_again(f
 
 def test_what_was_paid_for_is_answered_although_the_shared_budget_is_full(folder: Path) -> None:
     with SharedBudget(folder / "shared_budget.ledger") as shared_budget:
-        everything = order("count", shared_budget.header.limit)
+        everything = order("count", shared_budget.header.budget)
     killed((folder, everything))
     with closing(ledger_on_disk(folder, "one")) as ledger:
         with pytest.raises(PrivacyRefused, match=r"of the shared budget shared_budget\.ledger"):

@@ -18,16 +18,13 @@ import pandas as pd
 import psycopg
 import pytest
 
-from adyton.service.grid import GivenUp
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.pg import parameters, results
-from adyton.transports.pg.catalog import relations
-from adyton.transports.pg.catalog.expressions import compiled
-from adyton.transports.pg.catalog.relations import NOTHING, CatalogScope, Steps
+from adyton.transports.pg.catalog import database, limits
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking import keeping, listening, messages, session
@@ -301,46 +298,40 @@ def test_a_statement_about_catalogs_has_a_deadline(
     """Mutant: the clock is not looked at."""
     with log_in(Raw(house.port), token) as raw:
         assert answered(raw, extended(text, values)) == ""
-        limited(monkeypatch, relations, wire_catalog_seconds=-1)
+        limited(monkeypatch, limits, wire_catalog_seconds=-1)
         assert answered(raw, extended(text, values)) == "57014"
         monkeypatch.undo()
         assert answered(raw, query("SELECT 1")) == ""
 
 
-def test_the_deadline_is_looked_at_before_there_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: an expression is made without a look."""
-    limited(monkeypatch, relations, wire_catalog_seconds=-1)
-    tree = parameters.tree_of("SELECT " + "true AND " * 200 + "true")
-    assert tree is not None
-    scope = CatalogScope(lambda schema, name: NOTHING, lambda name, given: None, {}, Steps())
-    with pytest.raises(SqlError, match="processor"):
-        compiled(tree.expressions[0], scope)
+ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t, pg_am"
+
+
+def test_what_never_ends_is_interrupted(house: Wired, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: only what has ended looks at the clock."""
+    limited(monkeypatch, limits, wire_catalog_seconds=0.2)
+    with log_in(Raw(house.port, 60), token) as raw:
+        assert answered(raw, query(ENDLESS)) == "57014"
+        assert answered(raw, query("SELECT 1")) == ""
 
 
 def test_it_ends_when_nobody_waits_for_it_any_more(
     house: Wired, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mutant: whoever computes is not told."""
-    began, ended, check = threading.Event(), threading.Event(), Steps.check
-
-    def waiting(self: Steps) -> None:
-        began.set()
-        wait_until(self._given_up.is_set)  # type: ignore[union-attr]
-        try:
-            check(self)
-        except GivenUp:
-            ended.set()
-            raise
-
-    monkeypatch.setattr(Steps, "check", waiting)
+    """Mutant: whoever computes is not interrupted."""
+    limited(monkeypatch, limits, wire_catalog_seconds=600)
     with house.connect(token) as connection:
-        canceller = threading.Thread(target=lambda: (began.wait(60), connection.cancel_safe(timeout=30)))
+
+        def cancel() -> None:
+            wait_until(lambda: bool(database.CLOCK.running))
+            connection.cancel_safe(timeout=30)
+
+        canceller = threading.Thread(target=cancel)
         canceller.start()
         with pytest.raises(psycopg.errors.QueryCanceled):
-            connection.execute(MENTIONS)
+            connection.execute(ENDLESS)
         canceller.join()
-        assert ended.wait(60)
-        monkeypatch.undo()
+        wait_until(lambda: not database.CLOCK.running)
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 

@@ -36,7 +36,7 @@ FAINTEST = 0.85  # of a picture that is drawn for a phone: letters of 12 are the
 MEASURE = """
 async ({phone, touched}) => {
   for (const one of document.querySelectorAll("details")) one.open = true;
-  for (let i = 0; i < 2; i++) await new RoundedGuarantee(requestAnimationFrame);
+  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
   const wide = document.documentElement.clientWidth, found = [];
   const say = (what, one) => found.push(what + ": " + one.outerHTML.slice(0, 120));
   if (document.documentElement.scrollWidth > wide) found.push("the page scrolls sideways");

@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Route, expect
 
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Order, Receipt
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import ValidityRecord
 from browsers import Site, Visit, visit
 
 Change = Callable[[dict[str, Any]], None]
@@ -91,7 +93,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda told: both(told, "asked_at", "2020-01-01T00:00:00+00:00"),
         "not that of what it says",
     ),
-    "another digest": (lambda told: both(told, "digest", "0" * 64), "not that of what it says"),
+    "its digest is not that": (lambda told: both(told, "digest", "0" * 64), "not that of what it says"),
     "another link before": (
         lambda told: both(told, "previous", "0" * 64),
         "does not name the digest before it",
@@ -121,7 +123,22 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "another study": (lambda told: told["header"].update(study="0" * 64), "the first link"),
     "more for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),
     "more of the pure part": (lambda told: both(told, "spent_pure", "9"), "total for validity"),
-    "more settled than charged": (lambda told: both(told, "settled", "9"), "more was settled"),
+    "a larger final radius than charged": (lambda told: both(told, "final_radius", "9"), "its final radius"),
+    "another law": (
+        lambda told: both(told, "validity", {**last(told)["validity"], "law": 2}),
+        "its digest is not that",
+    ),
+    "a level of what holds for sure": (
+        lambda told: (
+            both(told, "final_radius", told["links"][-2]["radius"]),
+            both(told, "final_level", "0.1"),
+        ),
+        "holds for sure",
+    ),
+    "a larger radius of Gaussian numbers": (
+        lambda told: both(told, "validity", {**last(told)["validity"], "gaussian": [[1, "9"]]}),
+        "Gaussian numbers",
+    ),
     "something uncovered": (lambda told: both(told, "unproved", 7), "what no theorem covers"),
     "a number that came before": (lambda told: both(told, "number", 1), "receipt 1"),
     "no amount at all": (lambda told: both(told, "amount", "-1"), "is not an amount"),
@@ -149,15 +166,16 @@ def test_a_chain_that_was_changed_is_found(owner: Visit, name: str) -> None:
 def made_anew(told: dict[str, Any]) -> None:
     """The digests of the last receipt, as whoever wrote it would compute them: so that only its numbers are wrong."""
     whole = told["receipts"][-1]
-    budget_share = None if whole["budget_share"] is None else units(whole["budget_share"])
+    share = None if whole["budget_share"] is None else units(whole["budget_share"])
     order = Order(
         whole["query"], whole["detail"], units(whole["amount"]), units(whole["radius"]), whole["request"],
-        by=whole["by"], pure=units(whole["pure"]),
+        by=whole["by"], pure=units(whole["pure"]), subject=ReceiptSubject.from_json(whole["subject"]),
+        validity=ValidityRecord.from_json(whole["validity"]),
     )  # fmt: skip
     receipt = Receipt(
         whole["number"], order, units(whole["spent"]), units(whole["spent_radius"]), units(whole["spent_pure"]),
-        whole["unproved"], units(whole["spent_by"]), budget_share, units(whole["settled"]), whole["asked_at"],
-        whole["previous"], whole["secret"],
+        whole["unproved"], units(whole["spent_by"]), share, units(whole["final_radius"]),
+        units(whole["final_level"]), whole["asked_at"], whole["previous"], whole["secret"],
     )  # fmt: skip
     both(told, "sealed", receipt.sealed)
     both(told, "digest", receipt.digest)
@@ -185,7 +203,7 @@ NUMBERS: dict[str, tuple[Change, str]] = {
     "a total": (lambda told: both(told, "spent", "0.001"), "is not the sum"),
     "a total for validity": (lambda told: both(told, "spent_radius", "9"), "total for validity"),
     "a total of the pure part": (lambda told: both(told, "spent_pure", "9"), "total for validity"),
-    "what was settled": (lambda told: both(told, "settled", "9"), "more was settled"),
+    "a final radius": (lambda told: both(told, "final_radius", "9"), "its final radius"),
     "what no theorem covers": (lambda told: both(told, "unproved", 2), "what no theorem covers"),
     "the link before": (lambda told: both(told, "previous", "0" * 64), "does not name the digest before it"),
 }

@@ -58,7 +58,7 @@ class TestSqliteLedger(LedgerContract):
             facts = ledger.header
             ledgers.append(
                 SqliteLedger.open(
-                    ledger.path, study=facts.study, accounting=facts.accounting, limit=facts.limit
+                    ledger.path, study=facts.study, accounting=facts.accounting, budget=facts.budget
                 )
             )
             return ledgers[-1]
@@ -126,22 +126,22 @@ class TestSqliteLedger(LedgerContract):
     def test_the_written_limit_rules_over_the_last_digits_of_a_new_conversion(self, tmp_path: Path) -> None:
         path = tmp_path / "people.ledger"
         SqliteLedger.create(path, Header.fresh(STUDY, "gdp", 10**18)).close()
-        ledger = SqliteLedger.open(path, study=STUDY, accounting="gdp", limit=10**18 + 10**9)
-        assert ledger.header.limit == 10**18
+        ledger = SqliteLedger.open(path, study=STUDY, accounting="gdp", budget=10**18 + 10**9)
+        assert ledger.header.budget == 10**18
         ledger.close()
 
     @pytest.mark.parametrize(
         ("change", "said"),
         [
             ({"study": "cd" * 32}, "other public facts"),
-            ({"accounting": "pure"}, "filter gdp, not pure"),
-            ({"limit": 11 * 10**17}, "limit 1, not 1.1"),
+            ({"accounting": "pure"}, "accounting gdp, not pure"),
+            ({"budget": 11 * 10**17}, "budget 1, not 1.1"),
         ],
     )
     def test_a_ledger_of_another_study_is_refused(
         self, tmp_path: Path, change: dict[str, object], said: str
     ) -> None:
-        facts: dict[str, object] = {"study": STUDY, "accounting": "gdp", "limit": 10**18}
+        facts: dict[str, object] = {"study": STUDY, "accounting": "gdp", "budget": 10**18}
         SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts)).close()
         with pytest.raises(InvalidRequest, match=said) as refused:
             SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts | change))
@@ -288,7 +288,7 @@ class TestLedgerOnDemand(LedgerContract):
 
         def make(limit: int) -> LedgerOnDemand:
             path = tmp_path / f"{len(opened)}.ledger"
-            opened.append(LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=limit))
+            opened.append(LedgerOnDemand(path, study=STUDY, accounting="gdp", budget=limit))
             return opened[-1]
 
         yield make
@@ -301,8 +301,8 @@ class TestLedgerOnDemand(LedgerContract):
 
         def again(ledger: Ledger) -> LedgerOnDemand:
             assert isinstance(ledger, LedgerOnDemand)
-            limit = ledger._unwritten.limit
-            opened.append(LedgerOnDemand(ledger._place, study=STUDY, accounting="gdp", limit=limit))
+            limit = ledger._unwritten.budget
+            opened.append(LedgerOnDemand(ledger._place, study=STUDY, accounting="gdp", budget=limit))
             return opened[-1]
 
         yield again
@@ -313,14 +313,14 @@ class TestLedgerOnDemand(LedgerContract):
         "refused", [order(11), order(radius=3, cap=Cap(radius=2)), order(cap=Cap(queries=0))]
     )
     def test_a_refused_first_charge_leaves_no_file(self, tmp_path: Path, refused: Order) -> None:
-        ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, accounting="gdp", limit=10)
+        ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, accounting="gdp", budget=10)
         with pytest.raises(BudgetRefused):
             ledger.charge(refused)
         assert list(tmp_path.iterdir()) == []
 
     def test_looking_leaves_nothing_behind_and_the_first_charge_makes_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "new.ledger"
-        ledger = LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=10)
+        ledger = LedgerOnDemand(path, study=STUDY, accounting="gdp", budget=10)
         assert (ledger.spent(), ledger.count(), list(ledger.receipts())) == (0, 0, [])
         assert ledger.repeated("q", "[]", 1) is ledger.requested("r") is ledger.recall(1) is None
         assert ledger.receipt(1) is None
@@ -334,7 +334,7 @@ class TestLedgerOnDemand(LedgerContract):
 
     def test_what_another_process_charges_is_seen(self, tmp_path: Path) -> None:
         path = tmp_path / "shared.ledger"
-        early, other = (LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=10) for _ in range(2))
+        early, other = (LedgerOnDemand(path, study=STUDY, accounting="gdp", budget=10) for _ in range(2))
         other.charge(order(10))
         assert early.spent() == 10
         early.close()
@@ -344,7 +344,7 @@ class TestLedgerOnDemand(LedgerContract):
         path = tmp_path / "theirs.ledger"
         SqliteLedger.create(path, header(10)).close()
         with pytest.raises(InvalidRequest, match="does not belong"):
-            LedgerOnDemand(path, study="cd" * 32, accounting="gdp", limit=10)
+            LedgerOnDemand(path, study="cd" * 32, accounting="gdp", budget=10)
 
 
 class TestCheckpointedLedger(LedgerContract):
@@ -361,7 +361,7 @@ class TestCheckpointedLedger(LedgerContract):
             )
             if request.param == "a file":
                 path = tmp_path / f"{len(opened)}.ledger"
-                inner = LedgerOnDemand(path, study=STUDY, accounting="gdp", limit=limit)
+                inner = LedgerOnDemand(path, study=STUDY, accounting="gdp", budget=limit)
             opened.append(CheckpointedLedger(inner, checkpoint))
             return opened[-1]
 
@@ -378,8 +378,8 @@ class TestCheckpointedLedger(LedgerContract):
             inner = ledger._ledger
             if isinstance(inner, MemoryLedger):
                 pytest.skip("this ledger does not outlive its process")
-            limit = inner._unwritten.limit
-            file = LedgerOnDemand(inner._place, study=STUDY, accounting="gdp", limit=limit)
+            limit = inner._unwritten.budget
+            file = LedgerOnDemand(inner._place, study=STUDY, accounting="gdp", budget=limit)
             opened.append(CheckpointedLedger(file, ledger._checkpoint))
             return opened[-1]
 
@@ -393,6 +393,8 @@ def test_a_changed_note_in_memory_is_found_by_verify() -> None:
     ledger.charge(order())
     ledger.annotate(1, 0, "a")
     ledger.verify()
-    ledger._notes[1][0] = ("b", ledger._notes[1][0][1])
+    with ledger._session() as connection:
+        connection.execute("DROP TRIGGER notes_update")
+        connection.execute("UPDATE notes SET text = 'b'")
     with pytest.raises(LedgerCorrupt, match="note 0 of receipt 1 was changed"):
         ledger.verify()

@@ -10,10 +10,9 @@ import pytest
 import adyton
 from adyton.errors import PrivacyRefused
 from adyton.kernel.ledger import Ledger, MemoryLedger
-from adyton.kernel.ledger.base import counted, with_shared_budget
+from adyton.kernel.ledger.base import InFront, counted, with_shared_budget
 from adyton.ledgers.checkpoint import Checkpoint
 from adyton.ledgers.checkpointed import CheckpointedLedger
-from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.ledgers.shared_budget import SharedBudgetFacts, SharedBudgetLedger
 from adyton.ledgers.shared_budget.file import Entrant
@@ -37,7 +36,7 @@ def shared_budget_at(path: Path) -> adyton.SharedBudget:
 
 
 def shared(name: Path, limit: int) -> SharedBudgetLedger:
-    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, accounting="pure", limit=limit)
+    file = LedgerOnDemand(name.with_suffix(".ledger"), study=STUDY, accounting="pure", budget=limit)
     checkpointed = CheckpointedLedger(file, Checkpoint(name.with_suffix(".checkpoint")))
     return SharedBudgetLedger(checkpointed, adyton.SharedBudget(name.with_suffix(".shared_budget")), ENTRANT)
 
@@ -63,7 +62,7 @@ class TestSharedBudgetLedger(LedgerContract):
 
         def again(ledger: Ledger) -> SharedBudgetLedger:
             assert isinstance(ledger, SharedBudgetLedger)
-            opened.append(shared(ledger.shared_budget.path.with_suffix(""), ledger.header.limit))
+            opened.append(shared(ledger.shared_budget.path.with_suffix(""), ledger.header.budget))
             return opened[-1]
 
         yield again
@@ -95,8 +94,8 @@ def test_a_ledger_in_front_of_it_still_knows_the_shared_budget(tmp_path: Path) -
     """As that of a name in a service: what validity counts must not hang on who asks."""
     shared_budget_at(tmp_path / "a.shared_budget").close()
     ledger = shared(tmp_path / "a", 10)
-    assert with_shared_budget(ForwardingLedger(ForwardingLedger(ledger))) is ledger
-    assert with_shared_budget(ForwardingLedger(MemoryLedger(ledger.header))) is None
-    receipt = ForwardingLedger(ledger).charge(order(radius=3)).receipt
-    assert counted(ForwardingLedger(ledger), receipt) == ledger.counted(receipt) != receipt
+    assert with_shared_budget(InFront(InFront(ledger))) is ledger
+    assert with_shared_budget(InFront(MemoryLedger(ledger.header))) is None
+    receipt = InFront(ledger).charge(order(radius=3)).receipt
+    assert counted(InFront(ledger), receipt) == ledger.counted(receipt) != receipt
     ledger.close()

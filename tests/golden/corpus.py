@@ -152,7 +152,9 @@ def _asked(world: World, engine: Any, one: cases.Statement) -> Entry:
         {
             "amount": one["amount"],
             "radius": one["radius"],
-            "came to": one["came to"],
+            "final": one["final"],
+            "validity": one["validity"],
+            "subject": one["subject"],
             "stored": shortened(one["stored"] or "", 48),
             "detail": digest(one["detail"]),
         }
@@ -163,9 +165,9 @@ def _asked(world: World, engine: Any, one: cases.Statement) -> Entry:
 
 
 def _paid(receipt: dict[str, Any], ledger: MemoryLedger) -> dict[str, Any]:
-    """A receipt, what its radius came to, and the noisy integers that it paid for."""
+    """A receipt, its final cost, and the noisy integers that it paid for."""
     number = receipt["number"]
-    return {**receipt, "came to": str(ledger.settled(number)), "stored": ledger.recall(number)}
+    return {**receipt, "final": list(ledger.final_cost(number)), "stored": ledger.recall(number)}
 
 
 @cache

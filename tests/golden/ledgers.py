@@ -15,6 +15,7 @@ from typing import Any
 
 from adyton.errors import CuratorError
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.validity import FinalCost
 from golden.held import Entry, digest, shortened
 from golden.still import still
 
@@ -42,7 +43,7 @@ class Story:
     def keep(self, ledger: Ledger, name: str = "ledger") -> None:
         """What stands in the ledger by now; before it is closed."""
         answered = {
-            r.number: (ledger.settled(r.number), ledger.recall(r.number), ledger.notes(r.number))
+            r.number: (ledger.final_cost(r.number), ledger.recall(r.number), ledger.notes(r.number))
             for r in ledger.receipts()
         }
         self.kept[name] = (
@@ -86,25 +87,28 @@ def _entries(name: str, tale: Tale) -> Iterator[Entry]:
         held = act if isinstance(act, dict) and REFUSED in act else digest(act)
         yield Entry(f"{name}: act {number}", held, act)
     for title, (receipts, head, header) in story.kept.items():
-        for receipt, settled, answer, notes in receipts:
-            yield _receipt(f"{name}: {title} {receipt.number}", receipt, settled, answer, notes)
+        for receipt, final, answer, notes in receipts:
+            yield _receipt(f"{name}: {title} {receipt.number}", receipt, final, answer, notes)
         held = {
             "accounting": header.accounting,
-            "limit": header.limit,
+            "budget": header.budget,
             "study": header.study[:20],
             "head": head,
         }
         yield Entry(f"{name}: {title} head", held)
 
 
-def _receipt(name: str, receipt: Any, settled: int, answer: str | None, notes: list[str]) -> Entry:
+def _receipt(name: str, receipt: Any, final: FinalCost, answer: str | None, notes: list[str]) -> Entry:
     order = receipt.order
     whole = {
+        "subject": order.subject.to_json(),
         "query": order.query,
         "detail": order.detail,
-        "by": [order.by, receipt.spent_by, receipt.sub_limit, order.request],
+        "by": [order.by, receipt.spent_by, receipt.budget_share, order.request],
         "amount": [order.amount, receipt.spent],
-        "radius": [order.radius, receipt.settled, receipt.spent_radius, settled],
+        "radius": [order.radius, receipt.final_radius, receipt.final_level, receipt.spent_radius],
+        "final": list(final),
+        "validity": order.validity.to_json(),
         "pure": [order.pure, receipt.spent_pure],
         "unproved": [order.unproved, receipt.unproved],
         "answer": answer,

@@ -2,9 +2,8 @@
 
 What is held elsewhere and not again here: a few hundred certified values of accounting, mechanisms, validity, subsets
 and holdouts (``tests/laws/certified_values.json``, with ``test_certified_table.py`` and ``certified_*.py`` beside it);
-ledgers of older formats as they were written (``tests/laws/old_ledgers``); the document of HTTP and the page of the
-command line (``docs/reference``); the keys of each JSON (``docs/reference/json.md``); the public names
-(``tests/docs/public_names.txt``).
+the document of HTTP and the page of the command line (``docs/reference``); the keys of each JSON
+(``docs/reference/json.md``); the public names (``tests/docs/public_names.txt``).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def in_study(rule: str = "gdp", adjacency: str = "add-remove", table: Table = TA
 
 
 def due_of(measurement: Any, known: Study) -> Due:
-    return price(measurement, known.protection, Label("m", "[]")).due
+    return price(measurement, known.protection, Label(("m",), "[]")).due
 
 
 def units(*parts: tuple[Fraction, int]) -> int:
@@ -201,7 +201,7 @@ def test_comparisons_read_all_units_and_round_nothing() -> None:
     ):
         for measurement in (Monitor(Sparse(ROOM, Fraction(7), Fraction(50))), pmw()):
             with pytest.raises(InvalidRequest, match="neither with a split of the units nor with rounded"):
-                price(measurement, protection, Label("m", "[]"))
+                price(measurement, protection, Label(("m",), "[]"))
 
 
 def test_counts_with_guesses_say_how_many_units_there_are() -> None:
@@ -306,7 +306,7 @@ def large_ledger(known: Study) -> MemoryLedger:
 def opened(known: Study, ledger: MemoryLedger, measurement: Any = None) -> Comparisons:
     """Another process: it finds the receipt if there is one."""
     own = measurement or Monitor(Sparse(ROOM, QUIET, QUIET))
-    priced = price(own, known.protection, Label("m", "[]"))
+    priced = price(own, known.protection, Label(("m",), "[]"))
     first = ledger.receipt(1)
     paid = charge(ledger, priced) if first is None else resume(ledger, priced, first)
     return Comparisons(paid, Data(Opened(known)), SystemBits())
@@ -496,7 +496,7 @@ def test_the_threshold_of_the_first_process_counts(known: Study, ledger: MemoryL
     opened(known, ledger)
     assert ledger.notes(1) == [first]
     corrupt = large_ledger(known)
-    charge(corrupt, price(Monitor(Sparse(ROOM, QUIET, QUIET)), known.protection, Label("m", "[]")))
+    charge(corrupt, price(Monitor(Sparse(ROOM, QUIET, QUIET)), known.protection, Label(("m",), "[]")))
     corrupt.annotate(1, 0, json.dumps({"left": ROOM, "offset": "1000000"}))
     assert asked(4)(opened(known, corrupt))[0]["above"] is False
     assert asked(-1_000_000)(opened(known, corrupt))[0]["above"] is True

@@ -36,12 +36,12 @@ from adyton.kernel.noisy import (
 from adyton.kernel.price import Label, price
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.kernel.protection import Protection, unit_with
-from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.kernel.sensitivity import Coordinate, Persons, Reading, Sensitivity
 from adyton.kernel.special import discovery
 from adyton.kernel.special.choice import Choice, ChosenPlaces, of_one_value, of_scores
 from adyton.kernel.special.discovery import GroupDiscovery, number_of_groups
-from adyton.kernel.special.histogram import Histogram
+from adyton.kernel.special.histogram import Histogram, unit_of_all
 from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
 from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
@@ -52,7 +52,7 @@ from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.kernel.special.mechanisms.workloads.residuals import Residuals
 from adyton.kernel.special.workload import Workload
-from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
+from adyton.kernel.terms.leaves import EVERY_ROW, IsTrue, ValueOf
 from adyton.kernel.terms.measures import Extreme
 from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.planning.price import price_of
@@ -65,7 +65,7 @@ S = Fraction(3)
 
 
 def due_of(measurement: Any, protection: Protection) -> Any:
-    return price(measurement, protection, Label("q", "d")).due
+    return price(measurement, protection, Label(("q",), "d")).due
 
 
 def parts_of(known: Study, *texts: str) -> list[NoisyReading]:
@@ -93,6 +93,7 @@ def test_only_the_youngest_families_are_tried() -> None:
         assert home == (between + 1 if expected is None else 0)
         assert sorted(itertools.chain(*families)) == list(range(len(readings)))
     assert noisy._MOST_TRIED == 64
+    assert families_of([every, first, other], unit) == [[0], [1, 2]]
     assert families_of([first], unit) == [[0]]
     assert families_of([first, other], unit) == [[0, 1]]
 
@@ -191,6 +192,34 @@ def test_a_split_study_charges_the_whole_price() -> None:
     assert due_of(measurement, known.protection).amount == part.amount(known.rule)
     assert due_of(here, moving).amount == max(2 * amount, part.amount(known.rule))
     assert due_of(here, replace(moving, unit=replace(moving.unit, parts=1))).amount == part.amount(known.rule)
+
+
+def test_tables_of_the_same_persons_are_asked_together() -> None:
+    """Mutants: ``_checked`` that takes one table only, or any; ``due`` that takes two parts for one."""
+    known = small("gdp", "replace-one", 2)
+    rows, smokes = PersonNumber("rows"), PersonNumber("rows", None, IsTrue(BooleanColumn("smoker")))
+    tables = [
+        table_of_persons(known.table, EVERY_ROW, ((name, own),)) for name, own in (("n", rows), ("m", smokes))
+    ]
+    others = [table_of_persons(known.table, IsTrue(BooleanColumn("smoker")), (("n", rows),)), known.table]
+    own = batch(known, ["SELECT COUNT(*) FROM people WHERE smoker"]).measurement.parts[0]
+    single = Sensitivity(((1, 1),), 1, "replace-one")
+
+    def of(table: Table) -> NoisyReading:
+        return replace(own, reading=replace(own.reading, where=EVERY_ROW, table=table, sensitivity=single))
+
+    def asked(*some: Table) -> NoisyQueries:
+        return NoisyQueries(tuple(NoisyQuery((of(table),)) for table in some))
+
+    alone = due_of(asked(tables[0]), known.protection)
+    amount = alone.amount
+    assert (alone.pure, alone.unproved) == (0, False)
+    assert due_of(asked(*tables), known.protection).amount == 2 * amount
+    for other in others:
+        with pytest.raises(InvalidRequest, match="one table"):
+            due_of(asked(tables[0], other), known.protection)
+    two = replace(known.protection, unit=replace(known.protection.unit, parts=2))
+    assert due_of(asked(tables[0]), two).amount == 2 * amount
 
 
 def test_validity_pays_the_bits_of_a_rounded_answer() -> None:
@@ -648,6 +677,23 @@ def test_residuals_are_of_the_tables_that_are_counted() -> None:
     for tables in (own.tables[1:], swapped):
         with pytest.raises(InvalidRequest, match="does not measure the cells that are counted"):
             due_of(replace(own, tables=tables), known.protection)
+
+
+def test_histograms_are_of_one_table_and_as_they_say() -> None:
+    """Mutants: ``unit_of_all`` that takes any table; ``Histogram.unit`` without ``check_reading``."""
+    known, own = workload("marginals")
+    first, second = (histogram for _, histogram in own.tables)
+    table, unit = unit_of_all([first, second], known.protection)
+    assert (table, unit) == (known.table, known.unit)
+    narrow = replace(first.reading, sensitivity=replace(first.reading.sensitivity, rows=7))
+    with pytest.raises(InvalidRequest, match="moved farther"):
+        replace(first, reading=narrow).unit(known.protection)
+    further = Table("further", known.table.columns)
+    both = replace(known.protection, further=((further, 1),))
+    elsewhere = replace(second, reading=replace(second.reading, table=further))
+    for some in ([], [first, elsewhere], [elsewhere, first]):
+        with pytest.raises(InvalidRequest, match="of one table"):
+            unit_of_all(some, both)
 
 
 def test_a_histogram_has_a_table_for_each_reading() -> None:

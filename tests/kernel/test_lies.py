@@ -38,7 +38,7 @@ def priced(known: Study, text: str, reading: dict[str, Any], **more: Any) -> Pri
     first, *rest = query.parts
     changed = replace(first, reading=replace(first.reading, **reading), **more)
     lie = NoisyQueries((replace(query, parts=(changed, *rest)),))
-    return price(lie, known.protection, Label("q", "d"))
+    return price(lie, known.protection, Label(("q",), "d"))
 
 
 def sum_of(column: IntegerColumn) -> dict[str, Any]:
@@ -131,9 +131,9 @@ def test_two_tables_exclude_nothing() -> None:
         for sign in ("<", ">=")
     )
     elsewhere = replace(second, reading=replace(second.reading, table=visits))
-    assert price(NoisyQueries((NoisyQuery((first, second)),)), known.protection, Label("q", "d"))
+    assert price(NoisyQueries((NoisyQuery((first, second)),)), known.protection, Label(("q",), "d"))
     with pytest.raises(InvalidRequest, match="about one table"):
-        price(NoisyQueries((NoisyQuery((first, elsewhere)),)), known.protection, Label("q", "d"))
+        price(NoisyQueries((NoisyQuery((first, elsewhere)),)), known.protection, Label(("q",), "d"))
 
 
 def finds_groups(rounded: bool = False, **counted: Any) -> Priced:
@@ -142,7 +142,7 @@ def finds_groups(rounded: bool = False, **counted: Any) -> Priced:
     discovery = replace(query.discovery, counted=replace(query.discovery.counted, **counted))
     parts = tuple(replace(part, mechanism=on_a_grid(part.mechanism)) for part in query.parts)
     lie = NoisyQuery(parts if rounded else query.parts, discovery)
-    return price(NoisyQueries((lie,)), replace(known.protection, rounded=rounded), Label("q", "d"))
+    return price(NoisyQueries((lie,)), replace(known.protection, rounded=rounded), Label(("q",), "d"))
 
 
 def on_a_grid(noise: GaussianNoise) -> NoiseOnAGrid:

@@ -104,7 +104,7 @@ def batch(known: Study, texts: Sequence[str], strategy: str | None = None) -> An
 
 
 def priced(known: Study, measurement: Any) -> Priced:
-    return price(measurement, known.protection, Label("q", "d"))
+    return price(measurement, known.protection, Label(("q",), "d"))
 
 
 # What one unit can do --------------------------------------------------------------------------------------

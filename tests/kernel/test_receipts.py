@@ -16,10 +16,10 @@ from adyton.kernel import data as reading_of
 from adyton.kernel.data import Data, PaidData, Unobserved
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import MemoryLedger, Order
-from adyton.kernel.ledger.texts import RESTORED
+from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries, still_due
-from adyton.kernel.paid import Paid, charge, record, reopen, resume
+from adyton.kernel.paid import Paid, charge, order_of, record, reopen, resume
 from adyton.kernel.price import Label, price
 from adyton.kernel.release import Released, release
 from adyton.kernel.sensitivity import Reading
@@ -107,7 +107,7 @@ def test_what_cannot_be_kept_says_how_to_go_on() -> None:
     ledger, engine = MemoryLedger.of(known), Opened(known)
     paid = charge(ledger, priced_of(known))
 
-    def broken(number: int, text: str, radius: int | None) -> str:
+    def broken(number: int, text: str) -> str:
         raise LedgerCorrupt("the disk is full")
 
     ledger.remember = broken  # type: ignore[method-assign, assignment]
@@ -121,7 +121,9 @@ def test_what_comparisons_paid_for_is_over_where_a_copy_was_put_back() -> None:
     ledger, priced = MemoryLedger.of(known), priced_of(known)
     paid = charge(ledger, priced)
     assert reopen(ledger, priced, paid.receipt).receipt == paid.receipt
-    charged = record(ledger, Order(RESTORED + "0" * 64, '{"receipts": 3}', 1, 0))
+    charged = record(
+        ledger, Order("restored", "{}", 1, 0, subject=ReceiptSubject("restored", receipts=3, head="0" * 64))
+    )
     assert charged.fresh
     with pytest.raises(Forbidden, match="receipt 1 paid for is over"):
         reopen(ledger, priced, paid.receipt)
@@ -167,10 +169,10 @@ def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -
     assert cheap.receipt.order.amount == 1
     assert resume(ledger, small, cheap.receipt).receipt == cheap.receipt
     other = MemoryLedger.of(known)
-    too_little = record(other, Order(small.label.query, small.label.detail, small.due.amount - 1, 0)).receipt
+    too_little = record(other, replace(order_of(other, small), amount=small.due.amount - 1)).receipt
     with pytest.raises(LedgerCorrupt, match="did not pay for this"):
         resume(other, small, too_little)
-    enough = record(other, Order(small.label.query, small.label.detail, 1, 0)).receipt
+    enough = record(other, replace(order_of(other, small), amount=1)).receipt
     assert resume(other, small, enough).receipt == enough
 
 
@@ -223,7 +225,7 @@ def test_as_much_is_read_at_once_as_fits(monkeypatch: pytest.MonkeyPatch) -> Non
         plan_of(known, text).measurement.queries[0] for text in (COUNT, SUM, BY_REGION, BY_REGION, COUNT)
     ]
     measurement = NoisyQueries(tuple(queries))
-    priced = price(measurement, known.protection, Label("q", "d"))
+    priced = price(measurement, known.protection, Label(("q",), "d"))
     paid, calls = charge(MemoryLedger.of(known), priced), list[list[Reading]]()
     sizes = [1, 1, 2, 2, 1]
 
@@ -247,7 +249,7 @@ def test_as_much_is_read_at_once_as_fits(monkeypatch: pytest.MonkeyPatch) -> Non
         assert [len(some) for some in calls] == expected
         assert [one for some in calls for one in some] == list(priced.readings)
     average = plan_of(known, "SELECT AVG(age) FROM people").measurement.queries[0]
-    pairs = price(NoisyQueries((average, average)), known.protection, Label("q", "d"))
+    pairs = price(NoisyQueries((average, average)), known.protection, Label(("q",), "d"))
     monkeypatch.setattr(reading_of, "_AT_ONCE", 3)
     calls.clear()
     list(PaidData(charge(MemoryLedger.of(known), pairs), Data(Kept(known))).exact())
@@ -294,7 +296,7 @@ def test_one_integer_is_read_of_comparisons_alone() -> None:
     with pytest.raises(TypeError, match="did not pay for comparisons"):
         data.one_integer(charge(MemoryLedger.of(known), priced_of(known)), count)
     sparse = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
-    monitor = price(Monitor(sparse), known.protection, Label("a monitor", "[]"))
+    monitor = price(Monitor(sparse), known.protection, Label(("a monitor",), "[]"))
     assert data.one_integer(charge(MemoryLedger.of(known), monitor), count) == 3
     assert watch.seen == [("prepares", 1), ("reads", False)]
 

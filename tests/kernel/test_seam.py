@@ -20,12 +20,12 @@ import pytest
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.data import Data, PaidData
-from adyton.kernel.ledger import MemoryLedger, Order
+from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries
-from adyton.kernel.paid import Paid, charge, resume
+from adyton.kernel.paid import Paid, charge, order_of, resume
 from adyton.kernel.price import Label, Priced, price
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.release import Released, release
@@ -92,7 +92,7 @@ class Written:
     def read(self, text: str) -> Any:
         return text
 
-    def settled(self, number: int, kept: Any) -> int | None:
+    def final_cost(self, number: int, kept: Any) -> None:
         return None
 
 
@@ -104,7 +104,7 @@ def plan_of(known: Study, text: str = COUNT, **named: Any) -> Any:
 
 def priced_of(known: Study, text: str = COUNT, **named: Any) -> Priced:
     plan = plan_of(known, text, **named)
-    return price(plan.measurement, known.protection, Label(plan.text, plan.detail))
+    return price(plan.measurement, known.protection, Label(plan.texts, plan.detail))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_measurement_of_ones_own_that_costs_nothing_is_refused(known: Study, l
             return list(source.exact())
 
     with pytest.raises(TypeError, match="not one whose cost is proved"):
-        price(Exactly(plan_of(known).measurement.queries), known.protection, Label("q", "d"))
+        price(Exactly(plan_of(known).measurement.queries), known.protection, Label(("q",), "d"))
     assert ledger.count() == 0
 
 
@@ -146,7 +146,7 @@ def test_a_monitor_reads_nothing_that_was_not_paid_for(
 ) -> None:
     """Mutants: ``Monitor.check`` without the reach; ``one_integer`` that does not check."""
     cheap = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
-    paid = charge(ledger, price(Monitor(cheap), known.protection, Label("a monitor", "[]")))
+    paid = charge(ledger, price(Monitor(cheap), known.protection, Label(("a monitor",), "[]")))
     comparisons = Comparisons(paid, Data(engine), SystemBits())
     far, bins = (
         plan_of(known, "SELECT SUM(age) FROM people"),
@@ -240,14 +240,21 @@ def test_a_receipt_pays_for_its_own_release_alone(known: Study, ledger: MemoryLe
         priced_of(known, epsilon=2),
         priced_of(known, "SELECT COUNT(*) FROM people WHERE age > 16"),
         price(priced.measurement, known.protection, replace(label, detail="[]")),
-        price(priced.measurement, known.protection, replace(label, query="another")),
+        price(priced.measurement, known.protection, replace(label, texts=("another",))),
     ]
     for other in others:
         with pytest.raises(LedgerCorrupt, match="did not pay for this"):
             resume(ledger, other, receipt)
-    order = Order(label.query, label.detail, priced.due.amount - 1, priced.due.radius)
-    with pytest.raises(LedgerCorrupt, match="did not pay for this"):
-        resume(ledger, priced, ledger.charge(order).receipt)
+    whole = order_of(ledger, priced)
+    assert resume(ledger, priced, ledger.charge(whole).receipt)
+    wrong = (
+        {"amount": whole.amount - 1},
+        {"subject": replace(whole.subject, kind="batch")},
+        {"subject": replace(whole.subject, measures=("Mean",))},
+    )
+    for change in wrong:
+        with pytest.raises(LedgerCorrupt, match="did not pay for this"):
+            resume(ledger, priced, ledger.charge(replace(whole, **change)).receipt)
 
 
 def test_a_receipt_of_another_ledger_pays_for_nothing(known: Study, ledger: MemoryLedger) -> None:
@@ -309,7 +316,7 @@ def test_a_reading_that_says_less_than_the_truth_is_refused(known: Study, ledger
         ]
         for lie in lies:
             with pytest.raises(InvalidRequest, match="moved farther by one unit"):
-                price(lying(plan, reading=moved_by(part, **lie)), protection, Label("q", "d"))
+                price(lying(plan, reading=moved_by(part, **lie)), protection, Label(("q",), "d"))
     assert ledger.count() == 0
 
 
@@ -323,14 +330,14 @@ def test_noise_of_ones_own_is_refused(known: Study) -> None:
     plan = plan_of(known)
     (part,) = plan.measurement.queries[0].parts
     with pytest.raises(InvalidRequest, match="not of a kind whose cost is proved"):
-        price(lying(plan, mechanism=Silent(part.mechanism.scales)), known.protection, Label("q", "d"))
+        price(lying(plan, mechanism=Silent(part.mechanism.scales)), known.protection, Label(("q",), "d"))
 
 
 def test_a_search_pays_for_each_of_its_comparisons(known: Study) -> None:
     plan = plan_of(known, "SELECT MEDIAN(age) FROM people")
     (part,) = plan.measurement.queries[0].parts
     with pytest.raises(InvalidRequest, match="as often as it compares"):
-        price(lying(plan, times=part.times - 1), known.protection, Label("q", "d"))
+        price(lying(plan, times=part.times - 1), known.protection, Label(("q",), "d"))
 
 
 def test_groups_are_discovered_with_the_delta_of_the_study() -> None:
@@ -348,10 +355,10 @@ def test_groups_are_discovered_with_the_delta_of_the_study() -> None:
     for lie in lies:
         measurement = NoisyQueries((replace(query, discovery=lie),))
         with pytest.raises(InvalidRequest):
-            price(measurement, known.protection, Label("q", "d"))
+            price(measurement, known.protection, Label(("q",), "d"))
     two = NoisyQueries((query, query))
     with pytest.raises(InvalidRequest, match="asked alone"):
-        price(two, known.protection, Label("q", "d"))
+        price(two, known.protection, Label(("q",), "d"))
 
 
 def test_which_part_of_the_units_is_read_follows_from_the_receipt() -> None:
@@ -359,7 +366,7 @@ def test_which_part_of_the_units_is_read_follows_from_the_receipt() -> None:
     plan = plan_of(known, "SELECT COUNT(*) FROM people")
     (part,) = plan.measurement.queries[0].parts
     with pytest.raises(InvalidRequest, match="follows from the receipt"):
-        price(lying(plan, reading=replace(part.reading, part=1)), known.protection, Label("q", "d"))
+        price(lying(plan, reading=replace(part.reading, part=1)), known.protection, Label(("q",), "d"))
 
 
 def test_where_units_are_split_what_was_spent_is_read_at_the_charge() -> None:

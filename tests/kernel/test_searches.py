@@ -5,6 +5,7 @@ Noise of scale 1/100 is 0 but once in 10**43 draws.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,14 +21,18 @@ from adyton.kernel.exact.cells import Cells
 from adyton.kernel.mechanisms import GeometricNoise
 from adyton.kernel.mechanisms.search import rounds_for
 from adyton.kernel.noise import SystemBits
+from adyton.kernel.noisy import NoisyQueries, NoisyQuery
 from adyton.kernel.privacy import PrivacyUnit
-from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.searching import Running, SearchLevels, extra_rounds, rounds_of
 from adyton.kernel.sensitivity import Reading
+from adyton.kernel.sensitivity.bins import MOST_BINS, Bins, binned, bins_of, finer, levels_of, upto
+from adyton.kernel.terms.buckets import MOST_CELLS, group_size
 from adyton.kernel.terms.leaves import ValueOf
-from adyton.kernel.terms.measures import Extreme, Quantile
+from adyton.kernel.terms.measures import Count, Extreme, Quantile
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
+from adyton.testing.engines.meaning import condition, number
 from adyton.testing.engines.reference import exact_of
 
 QUIET = GeometricNoise((Fraction(1, 100),))
@@ -43,7 +48,8 @@ Rows = list[tuple[Any, dict[str, Any]]]
 
 def part_of(column: IntegerColumn, measure: Any, *by: Any) -> NoisyReading:
     (reading,) = readings_of(Query(Table("t", (column, REGION)), (("m", measure),), by=by), UNIT)
-    return NoisyReading(reading, QUIET, rounds_of(reading))
+    searched = isinstance(measure, Extreme | Quantile)
+    return NoisyReading(reading, QUIET, rounds_of(reading) if searched else 1)
 
 
 def rows_of(values: Sequence[int | None], regions: Sequence[int] = ()) -> Rows:
@@ -175,3 +181,93 @@ def test_rows_up_to_a_bin_are_those_of_it_and_before() -> None:
             [7, 56],
             [7, 56],
         ]
+
+
+def test_bins_are_disjoint_and_hold_all_steps() -> None:
+    """Mutants: ``ends``, ``number``, ``bins_of``, ``finer`` and ``levels_of`` with another border or width."""
+    for first, last, cells in itertools.product(
+        (-7, 0, 5), (8, 100, 2**16 + 9, 2**40), (1, 10, 400_000, 600_000)
+    ):
+        bins = bins_of(first, last, cells)
+        most = max(2, min(MOST_BINS, MOST_CELLS // cells))
+        assert bins.number <= most
+        assert bins.width == 1 or -(-(last - first + 1) // (bins.width // 2)) > most
+        assert bins.width & (bins.width - 1) == 0
+        assert (bins.ends(0)[0], bins.ends(bins.number - 1)[1]) == (first, last)
+        for place in {0, bins.number // 2, bins.number - 2} & set(range(bins.number - 1)):
+            low, high = bins.ends(place)
+            assert high - low + 1 == bins.width
+            assert bins.ends(place + 1)[0] == high + 1
+            inside = finer(bins, place)
+            assert (inside.first, inside.last, inside.width) == (low, high, max(1, bins.width // MOST_BINS))
+    assert [levels_of(ValueOf(IntegerColumn("v", 0, high)), 1) for high in (2**16 - 1, 2**16, 2**33)] == [
+        (2**16,),
+        (2**15 + 1, 2),
+        (2**15 + 1, 2**16, 4),
+    ]
+    assert levels_of(ValueOf(IntegerColumn("v", 0, 2**33)), 2) == (2**15 + 1,)
+
+
+def test_a_value_beyond_the_last_bin_is_nowhere() -> None:
+    """Each row is in the bin of its value, or in none if the value lies outside of all bins.
+
+    Mutants: ``binned`` with another side, place or width.
+    """
+    rate = RealColumn("v", Fraction(-3, 2), Fraction(4), Fraction(1, 2))
+    for column, first, last, width in itertools.product(
+        (SMALL, rate), (-3, -1, 0, 2), (2, 5, 8, 11), (1, 2, 4, 8, 16)
+    ):
+        bins, value = Bins(first, last, width), ValueOf(column)
+        inside, bucket = binned(value, bins)
+        for steps in range(column.lattice.low, column.lattice.high + 1):
+            row = {"v": steps}
+            expected = [
+                place for place in range(bins.number) if bins.ends(place)[0] <= steps <= bins.ends(place)[1]
+            ]
+            place = number(bucket.value, row)
+            assert ([place] if condition(inside, row) else []) == expected
+        assert 0 <= bucket.value.lattice.low <= bucket.value.lattice.high < bins.number or first > -3
+
+
+def test_a_point_counts_what_does_not_exceed_it() -> None:
+    """Mutants: ``upto`` with another comparison, or one bin less."""
+    points = (Fraction(-2), Fraction(1, 2), Fraction(17))
+    bucket = upto(ValueOf(SMALL), points)
+    for steps in range(-3, 18):
+        assert number(bucket.value, {"v": steps}) == sum(steps > point for point in points)
+    assert group_size(bucket) == 4
+
+
+class Counts:
+    """The exact integers of some rows."""
+
+    place = 1
+
+    def __init__(self, rows: Rows, readings: Sequence[Reading]) -> None:
+        self._rows, self._readings = rows, readings
+
+    def exact(self) -> Any:
+        return iter(exact_of(self._rows, False, "salt", self._readings))
+
+    def found(self) -> Any:
+        raise NotImplementedError
+
+    def again(self, reading: Reading) -> Any:
+        return exact_of(self._rows, False, "salt", [reading])[0]
+
+
+@pytest.mark.parametrize("place", range(len(MEASURES)))
+def test_of_a_search_the_comparisons_are_released_and_no_bin(place: int) -> None:
+    """As many as are paid for.  Mutants: ``_with_noise`` that adds noise to bins, ``refines`` of all readings."""
+    part = part_of(WIDE, MEASURES[place][0](ValueOf(WIDE)))
+    counted = part_of(SMALL, Count())
+    both = NoisyQueries((NoisyQuery((counted, part)),))
+    rows = rows_of([5, 9, 2**19])
+    (stored,) = both.release(Counts(rows, both.readings), SystemBits())
+    (one,), compared = stored.released
+    assert (list(one), len(compared), {len(column) for column in compared}) == ([3], part.times, {1})
+    search = SearchLevels(part)
+    inside = search.reading_of(finer(search.first_bins, 3))
+    assert both.refines(inside)
+    assert not NoisyQueries((NoisyQuery((counted,)),)).refines(inside)
+    assert not both.refines(replace(inside, coordinates=()))

@@ -1,4 +1,4 @@
-"""Where the books lie, who may only read them, and what is said when they do not fit."""
+"""Where a ledger file is, who may only read it, and which errors a wrong one raises."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def asked(study: Path, numbers: int = 2) -> Path:
 
 
 def test_the_ledger_lies_where_the_study_says_and_that_is_no_fact(tmp_path: Path) -> None:
-    (tmp_path / "books").mkdir()
+    (tmp_path / "ledgers").mkdir()
     plain = write_study(tmp_path)
-    moved = write_study(tmp_path, name="moved", more='\n[ledger]\naddress = "books/ours.ledger"\n')
+    moved = write_study(tmp_path, name="moved", more='\n[ledger]\naddress = "ledgers/ours.ledger"\n')
     one, two = adyton.read_study(plain), adyton.read_study(moved)
     assert one.fingerprint == two.fingerprint
-    assert two.ledger == tmp_path / "books" / "ours.ledger"
+    assert two.ledger == tmp_path / "ledgers" / "ours.ledger"
     asked(moved)
-    assert (tmp_path / "books" / "ours.ledger").exists()
+    assert (tmp_path / "ledgers" / "ours.ledger").exists()
     assert not (tmp_path / "moved.ledger").exists()
 
 
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ('address = "mysql://host/books"', "NAME; mysql:// is not"),
+        ('address = "mysql://host/ledgers"', "NAME; mysql:// is not"),
         ('checkpoint = "s3://bucket/checkpoint"', "NAME; s3:// is not supported"),
         ('checkpoint = "people.ledger"', "ledger.checkpoint has a place of its own"),
         ("checkpoint = 7", "ledger.checkpoint"),

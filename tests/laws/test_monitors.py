@@ -172,8 +172,8 @@ def test_law_a_share_of_what_is_left_always_fits(accounting: str, adjacency: str
     curator, _, ledger = asker(study(accounting, adjacency))
     for share in ("0.5", "0.3", 1):
         curator.open_monitor(positives=2, share=share)
-        assert ledger.spent() <= ledger.header.limit
-    assert ledger.header.limit - ledger.spent() < ledger.header.limit * 1e-9
+        assert ledger.spent() <= ledger.header.budget
+    assert ledger.header.budget - ledger.spent() < ledger.header.budget * 1e-9
 
 
 def test_law_a_monitor_that_does_not_fit_is_refused_free_of_charge(accounting: str) -> None:

@@ -357,7 +357,7 @@ def test_settling_never_widens_a_later_answer(monkeypatch: pytest.MonkeyPatch) -
             asker.ask(sql, epsilon=1)
         narrow = ahead(asker)
         with opened(described=False) as full:
-            changed.setattr(PopulationClaims, "settled", lambda *_: None)
+            changed.setattr(PopulationClaims, "final_cost", lambda *_: None)
             for sql in EVERY_KIND:
                 full.ask(sql, epsilon=1)
             assert full._ledger.totals().radius == sum(r.order.radius for r in full.receipts())
@@ -393,7 +393,7 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
         asker.ask("SELECT COUNT(*) FROM t WHERE rare", scale=20)
         before = asker._ledger.totals().radius
         basket = asker._batch(["SELECT COUNT(*) FROM t WHERE rare AND f1"], {"scale": 20})
-        asker._ledger.charge(ordered(basket))
+        asker._ledger.charge(ordered(asker.study, basket))
         assert asker._ledger.totals().radius == before + basket.radius
         asker.ask("SELECT COUNT(*) FROM t WHERE rare AND f1", scale=20)  # read at last, for the same receipt
         assert before < asker._ledger.totals().radius < before + basket.radius
@@ -651,7 +651,7 @@ def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
         asker.ask(spread, epsilon=40)
         known = ends(asker.ask(mean, epsilon=1))
         assert length(known) < length(wide)
-        order = ordered(asker._batch([spread], {"epsilon": 1}))
+        order = ordered(asker.study, asker._batch([spread], {"epsilon": 1}))
         asker._ledger.charge(order)  # and then it crashed
         assert ends(asker.ask(mean, epsilon=1)) == known
 
@@ -848,4 +848,4 @@ def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_settles_for_nothing_le
         ):
             asker.ask(sql, scale=10)
         _, elsewhere, last = asker.receipts()
-    assert last.settled == elsewhere.order.radius > 0
+    assert last.final_radius == elsewhere.order.radius > 0

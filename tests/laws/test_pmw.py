@@ -123,7 +123,7 @@ def quietly(
     curator: Curator, ledger: Ledger, terms: Terms | None = None, request: str | None = None
 ) -> OpenPmw:
     made, known = terms or quiet(), curator.study
-    priced = price(made.measurement(known), known.protection, Label(made.text, made.detail))
+    priced = price(made.measurement(known), known.protection, Label((made.text,), made.detail))
     charge(ledger, priced, request)
     return curator.pmw(1)
 
@@ -147,7 +147,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(accounting: str, a
     pmw = opened(curator)
     total = [1] if adjacency == "add-remove" else []  # the only reading of the opening
     assert (ledger.count(), engine.charged_at_read) == (1, total)
-    assert ledger.header.limit * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.limit
+    assert ledger.header.budget * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.budget
     for age in (90, 80):
         pmw.feed(COUNT.format(age))
     assert (engine.charged_at_read, ledger.count()) == ([*total, 1, 1], 1)

@@ -27,17 +27,29 @@ def units(text: str | None) -> int | None:
     return None if text is None else int(Fraction(text) * 10**18)
 
 
+def compact(told: dict[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
 def sealed_of(told: dict[str, Any]) -> str:
     spent = (units(told["spent_by"]), units(told["budget_share"]))
     return digest(
-        "sealed", told["secret"], told["by"], *spent, told["query"], told["detail"], told["request"]
+        "sealed",
+        told["secret"],
+        told["by"],
+        *spent,
+        compact(told["subject"]),
+        told["query"],
+        told["detail"],
+        told["request"],
     )
 
 
 def digest_of(told: dict[str, Any]) -> str:
     """From the open part alone, as docs/reference/json.md says."""
     amounts = (units(told[name]) for name in ("amount", "radius", "pure"))
-    totals = (units(told[name]) for name in ("settled", "spent", "spent_radius", "spent_pure"))
+    names = ("final_radius", "final_level", "spent", "spent_radius", "spent_pure")
+    totals = (compact(told["validity"]), *(units(told[name]) for name in names))
     texts = (told["asked_at"], told["previous"], told["sealed"])
     return digest("receipt", told["number"], *amounts, told["unproved"], *totals, *texts)
 
@@ -57,9 +69,9 @@ def test_the_chain_follows_from_what_is_printed(tmp_path: Path) -> None:
         assert told["digest"] == digest_of(told)
         spent += units(told["amount"]) or 0
         assert units(told["spent"]) == units(told["spent_by"]) == spent <= (budget or 0)
-        settled = units(told["settled"]) or 0
-        assert settled <= (units(last["radius"]) or 0 if last else 0)
-        radius += settled
+        final = units(told["final_radius"]) or 0
+        assert final <= (units(last["radius"]) or 0 if last else 0)
+        radius += final
         assert units(told["spent_radius"]) == radius + (units(told["radius"]) or 0)
         previous, last = told["digest"], told
     assert len(known["receipts"]) == 3

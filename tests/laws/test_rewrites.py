@@ -6,6 +6,8 @@ that became of it; the rows must be the same.
 
 from __future__ import annotations
 
+import doctest
+import pkgutil
 import random
 import time
 from collections import Counter
@@ -26,9 +28,10 @@ from adyton.kernel.schema import (
     IntegerColumn,
     Table,
 )
+from adyton.query.sql import rewrite
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.read import known_words, parse_request
-from adyton.query.sql.rewrite import rewritten
+from adyton.query.sql.rewrite import RULES, Rule, rewritten
 from adyton.query.sql.words import query_tree
 from adyton.query.text import query_text
 from how_often import often
@@ -176,6 +179,8 @@ CTES = [
     "SELECT COUNT(*), SUM(s.x), SUM(v.x), SUM(cost) FROM s JOIN v ON s.pid = v.who WHERE v.x > 0",
     "WITH s AS (SELECT pid, x AS a FROM sales), v AS (SELECT pid, x AS b FROM visits) "
     "SELECT COUNT(*), SUM(a), SUM(b), COUNT(DISTINCT pid) FROM s JOIN v USING (pid)",
+    "WITH a AS (SELECT kind, height + 1 AS h FROM shops WHERE open OR height > 0) SELECT COUNT(*) FROM sales "
+    "WHERE kind IN (SELECT kind FROM a WHERE h < 3 OR h > 3) OR x IN (SELECT h FROM a WHERE kind <> 'a' OR h > 1)",
     "WITH cold AS (SELECT kind FROM shops WHERE zone = 'cold') SELECT COUNT(*) FROM sales WHERE kind IN (SELECT kind FROM cold)",
 ]
 ANSWERS = [
@@ -283,7 +288,7 @@ CONSTANTS = [
     "SELECT COUNT(*) FROM sales WHERE 'a' <> 'b' AND 2 >= 1.5 AND TRUE",
     "SELECT COUNT(*) FROM sales WHERE (1 = 1 OR x > 3) AND (2 < 1 OR x > 4)",
 ]
-RULES = {
+TEXTS = {
     "sub-selects": SUBSELECTS,
     "with": CTES,
     "answers": ANSWERS,
@@ -292,12 +297,54 @@ RULES = {
     "public": PUBLIC,
     "constants": CONSTANTS,
 }
-ALL = [text for texts in RULES.values() for text in texts]
+ALL = [text for texts in TEXTS.values() for text in texts]
 
 
 @pytest.mark.parametrize("text", ALL)
 def test_law_what_a_text_becomes_means_the_same(databases: list[Any], text: str) -> None:
     assert _same(databases, text)
+
+
+# What each rule shows ------------------------------------------------------------------------------------------
+
+
+def _failures(text: str, rule: Rule) -> int:
+    """Of the examples in a text, where ``after`` prints a text after the rules up to this one."""
+
+    def after(sql: str) -> None:
+        tree = query_tree(sql, known_words(*TABLES))[1]
+        tree = rewritten(SqlText(sql, SALES), tree, TABLES, RULES[: RULES.index(rule) + 1])
+        print(tree.sql().replace('"', ""))
+
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(doctest.DocTestParser().get_doctest(text, {"after": after}, "rule", None, None))
+    return runner.summarize(verbose=False).failed
+
+
+def _name(rule: Rule) -> str:
+    return rule.write.__name__
+
+
+@pytest.mark.parametrize("rule", RULES, ids=_name)
+def test_a_rule_shows_a_text_before_and_after_it(rule: Rule) -> None:
+    shown = rule.write.__doc__ or ""
+    (example,) = doctest.DocTestParser().get_examples(shown)
+    assert example.source.removeprefix('after("').rstrip()[:-2] != " ".join(example.want.split())
+    assert _failures(shown, rule) == 0
+
+
+def test_an_example_that_is_wrong_fails() -> None:
+    """The mutant of the test above: the same text, and a rule before."""
+    joins = next(rule for rule in RULES if _name(rule) == "declared_joins")
+    assert _failures(joins.write.__doc__ or "", joins) == 0
+    assert _failures(joins.write.__doc__ or "", RULES[0]) == 1
+
+
+def test_every_rule_has_a_file_of_its_own_and_nothing_else_stands_there() -> None:
+    files = [rule.write.__module__.rpartition(".")[2] for rule in RULES]
+    assert len(set(files)) == len(RULES)
+    others = {module.name for module in pkgutil.iter_modules(rewrite.__path__)} - set(files)
+    assert others == {"scopes", "public_values"}
 
 
 # Random sub-selects in one another ------------------------------------------------------------------------------
@@ -430,6 +477,10 @@ def test_what_is_asked_is_what_one_would_write_by_hand(text: str, by_hand: str) 
         ),
         ("SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops)", "gives 3"),
         (
+            "SELECT COUNT(*) FROM (SELECT x AS pid, pid FROM sales) d JOIN visits USING (pid)",
+            "'pid', which is not once in both tables (line 1, column 77: pid)",
+        ),
+        (
             "SELECT COUNT(*) FROM sales WHERE height IN (SELECT kind FROM shops WHERE height > 5)",
             "no column 'height'",
         ),
@@ -504,6 +555,9 @@ def _doubled(levels: int, expression: str) -> str:
     [
         _doubled(30, "x + x"),
         _doubled(150, "x + 1"),
+        "WITH t0 AS (SELECT x FROM sales), "
+        + ", ".join(f"t{i} AS (SELECT a.x FROM t{i - 1} a, t{i - 1} b)" for i in range(1, 25))
+        + " SELECT COUNT(*) FROM t24",
         "SELECT COUNT(*) FROM "
         + "(SELECT * FROM " * 15
         + "sales"

@@ -389,7 +389,7 @@ def test_law_the_distance_holds_as_often_as_it_says(accounting: str) -> None:
     assert narrow_missed > binom.isf(1e-8, 4 * seeds, 0.05)
 
 
-# The books -------------------------------------------------------------------------------------------------
+# Receipts -----------------------------------------------------------------------------------------------------
 
 
 def test_law_a_preview_reads_nothing_and_charges_nothing() -> None:

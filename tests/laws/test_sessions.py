@@ -115,7 +115,7 @@ def test_the_price_of_a_session_is_a_condition_of_the_charge(tmp_path: Path, clo
     with pytest.raises(PrivacyRefused) as refused:
         agent.charge(order(2, 41))
     assert refused.value.facts["by"] == "bot"
-    assert agent.charge(order(3, 40)).receipt.sub_limit == 400
+    assert agent.charge(order(3, 40)).receipt.budget_share == 400
     clock.now += 3600
     assert agent.left(ledger.spent()) == 100
     assert agent.charge(order(4, 100)).fresh

@@ -289,7 +289,7 @@ def test_a_study_without_further_tables_keeps_its_ledger(tmp_path: Path) -> None
     text = _without_public().partition("[private")[0]
     assert (
         study_in(tmp_path, text).fingerprint
-        == "75e433e73a2ba553df6029f5ea4bcff3eb49a7699b149d6eb6c39da46422e2a5"
+        == "9a6794dc22a3bbfce30b26022fd222cd88bf68cd340ceb0ba9f5674b96c673b1"
     )
 
 

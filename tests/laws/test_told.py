@@ -183,7 +183,7 @@ def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farthe
         for plan in batch.plans
         for noisy in plan.noisy
     )
-    assert farthest * (1 - Fraction(1, 10**12)) <= exchanged(study, ordered(batch)) <= 2
+    assert farthest * (1 - Fraction(1, 10**12)) <= exchanged(study, ordered(study, batch)) <= 2
 
 
 def test_levels_and_p_values_at_the_ends_of_what_floats_can_hold() -> None:

@@ -88,7 +88,7 @@ def test_everybody_who_ever_asked_is_listed(house: Served) -> None:
     assert set(listed) == {"boss", "idle", "oidc bob", "oidc cal"}
     assert listed["oidc cal"]["budget_share"] is None
     assert listed["oidc bob"]["budget_share"] == adyton.kernel.exact.decimal_text(
-        int(PART * study._header.limit)
+        int(PART * study._header.budget)
     )
     assert {name: one["spent"] for name, one in listed.items()} == {
         name: adyton.kernel.exact.decimal_text(study._ledger.spent_by(name)) for name in listed

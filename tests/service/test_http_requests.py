@@ -19,6 +19,8 @@ import adyton
 from adyton.curator.opening import accept_copy
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.kernel.ledger import Header, OpenLink, Order, Receipt, replay_open
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import ValidityRecord
 from adyton.service.settings import Settings
 from served import COUNT, QUICK, Served, served, write_holdout, write_study
 from study_on_disk import copied, put_back
@@ -140,9 +142,21 @@ def test_two_analysts_cannot_read_each_other_and_both_can_replay_the_chain(house
 def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receipt]]:
     known = told["header"]
     header = Header(known["study"], told["accounting"], units(known["budget"]), known["salt"])
-    amounts = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")
+    amounts = (
+        "amount",
+        "radius",
+        "pure",
+        "final_radius",
+        "final_level",
+        "spent",
+        "spent_radius",
+        "spent_pure",
+    )
     links = [
-        OpenLink(**{n: units(link[n]) if n in amounts else link[n] for n in OpenLink.__slots__})
+        OpenLink(
+            **{n: units(link[n]) if n in amounts else link[n] for n in OpenLink.__slots__}
+            | {"validity": ValidityRecord.from_json(link["validity"])}
+        )
         for link in told["links"]
     ]
     own = []
@@ -156,11 +170,13 @@ def told_back(told: dict[str, Any]) -> tuple[Header, list[OpenLink], list[Receip
             one["request"],
             by=one["by"],
             pure=a["pure"],
+            subject=ReceiptSubject.from_json(one["subject"]),
+            validity=ValidityRecord.from_json(one["validity"]),
         )
         own.append(
             Receipt(
                 one["number"], order, a["spent"], a["spent_radius"], a["spent_pure"], one["unproved"], a["spent_by"],
-                None if one["budget_share"] is None else units(one["budget_share"]), a["settled"], one["asked_at"], one["previous"],
+                None if one["budget_share"] is None else units(one["budget_share"]), a["final_radius"], a["final_level"], one["asked_at"], one["previous"],
                 one["secret"],
             )
         )  # fmt: skip

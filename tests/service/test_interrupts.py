@@ -62,10 +62,15 @@ def study(folder: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 class Command:
-    """adyton in a process of its own; what it imports is seen as it happens."""
+    """adyton in a process of its own.
 
-    def __init__(self, *arguments: object) -> None:
-        begin = [sys.executable, "-X", "importtime", "-m", "adyton.transports.cli.entry"]
+    With ``traced`` what it imports is seen as it happens.  Only ``wait_for_import`` reads that trace: for
+    any other wait it must be off, because it is longer than a pipe holds, and the command would stop.
+    """
+
+    def __init__(self, *arguments: object, traced: bool = False) -> None:
+        trace = ["-X", "importtime"] if traced else []
+        begin = [sys.executable, *trace, "-m", "adyton.transports.cli.entry"]
         self.process = subprocess.Popen(
             [*begin, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -123,7 +128,7 @@ WAITS = "holdout.toml"
 
 @pytest.mark.parametrize("module", ["adyton.errors", "typer", "adyton.curator.curator"])
 def test_while_the_command_is_loaded(study: Path, module: str) -> None:
-    command = Command("ask", study, SHORT, "--within", "1000")
+    command = Command("ask", study, SHORT, "--within", "1000", traced=True)
     command.wait_for_import(module)
     assert command.interrupt() == (NOTHING, "")
     assert receipts(study) == 0
@@ -168,6 +173,7 @@ def test_while_a_batch_is_read_that_is_paid_for(study: Path, folder: Path, as_js
 )
 def test_other_commands(arguments: list[str], module: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / WAITS)
-    command = Command(*(tmp_path / word if word == WAITS else word for word in arguments))
+    words = (tmp_path / word if word == WAITS else word for word in arguments)
+    command = Command(*words, traced=True)
     command.wait_for_import(module)
     assert command.interrupt() == (NOTHING, "")

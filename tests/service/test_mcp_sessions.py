@@ -66,7 +66,7 @@ def test_so_much_a_session(files: list[Path]) -> None:
     """Mutant: the cap is a share of what is left."""
 
     async def work(doors: Doors) -> None:
-        limit = doors.study()._curator.ledger.header.limit
+        limit = doors.study()._curator.ledger.header.budget
         async with doors.agent(doors.made("bot", "agent")) as agent:
             accepted = 0
             for number in range(40):

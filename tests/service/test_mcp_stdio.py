@@ -64,7 +64,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
     with adyton.open(files[0]) as curator:
         receipts = list(curator.receipts())
         assert [receipt.order.by for receipt in receipts] == ["bot"] * 3
-        assert {receipt.sub_limit for receipt in receipts} == {curator.study.allowed // 10}
+        assert {receipt.budget_share for receipt in receipts} == {curator.study.allowed // 10}
         assert max(receipt.order.amount for receipt in receipts) <= curator.study.allowed // 20
         assert curator.verify().receipts == 3
     assert "Traceback" not in log.read_text()

@@ -292,7 +292,7 @@ class Names(RuleBasedStateMachine):
         headers, share = self.tokens[name]
         self.asked += 1
         (served,) = self.house.house.served
-        own, limit = f"{name} {self.turn}", served._header.limit
+        own, limit = f"{name} {self.turn}", served._header.budget
         total = served._ledger.spent()
         query = f"SELECT COUNT(*) FROM people WHERE income > {time.monotonic_ns() % 10**9 / 10**6:.6f}"
         told = self.house.client.post(

@@ -48,14 +48,14 @@ def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None
     old, new = studies(tmp_path, epsilon="100")
     spend(old, 3, scale=1)
     with open_kept(old) as curator:
-        last, limit = curator.receipts()[-1], curator._ledger.header.limit
+        last, limit = curator.receipts()[-1], curator._ledger.header.budget
     amended = amend(*read(old, new))
     with open_kept(new) as curator:
         (first,) = curator.receipts()
         assert first == amended.first
         assert curator.budget().more is None, "it is no query that could be asked again"
         assert (first.spent, first.spent_radius) == (last.spent, last.spent_radius)
-        assert curator._ledger.header.limit == limit
+        assert curator._ledger.header.budget == limit
         number = 0
         while curator.preview(query(number), scale="0.7").fits:
             curator.ask(query(number), scale="0.7")

@@ -20,7 +20,7 @@ from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.special.workload import histogram_of
 from adyton.noise_intervals.strategies import simultaneous_widths
 from adyton.planning.coordinated.candidates import measurings
-from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise, settled_together
+from adyton.planning.coordinated.inferred import MeasuredIntegers, StrategyNoise, final_radius_together
 from adyton.planning.coordinated.linear import LinearBatch, problem_of
 from adyton.planning.coordinated.measuring import Atoms, EachCell, measuring_from
 from adyton.planning.coordinated.strategies import identity
@@ -309,7 +309,7 @@ def test_theorem_SUBSET_VARIANCE_measured_together_settles_for_no_less_than_the_
             measured = MeasuredIntegers(
                 own.release(histogram_of(measuring.strategy, tables), SystemBits()), noise
             )
-            settled = settled_together(measured, charged, UnitRange(4000, 4000), Fraction(1, 100))
+            settled = final_radius_together(measured, charged, UnitRange(4000, 4000), Fraction(1, 100))
             misses += settled < min(exact * 10**18, charged) * (1 - 1e-9)
             settled_less |= settled < charged
     assert misses <= 20

@@ -153,7 +153,7 @@ TABLES = [t for n in range(4) for t in itertools.product((0, 1), repeat=n)]
 
 
 @pytest.mark.parametrize("odds", ODDS)
-def test_theorem_PARALLEL_COMPOSITION_for_add_or_remove(odds: tuple[Fraction, Fraction]) -> None:
+def test_theorem_PARALLEL_COMPOSITION_for_add_remove(odds: tuple[Fraction, Fraction]) -> None:
     together = parallel([Guarantee(true_epsilon(o), ZERO) for o in odds], "add-remove")
     assert together.epsilon == max(map(true_epsilon, odds))
     for table in TABLES:

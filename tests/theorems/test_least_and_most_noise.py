@@ -125,9 +125,9 @@ def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(m
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
-    batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
+    batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
-    assert learned.settled_radius(batch, stored, learned.UnitRange(500, 500), Fraction(1, 100)) == 1
+    assert learned.final_radius(batch, stored, learned.UnitRange(500, 500), Fraction(1, 100)) == 1
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])
@@ -205,8 +205,8 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
     parts = [SimpleNamespace(only=_noised(*one)) for one in asked]
-    batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
-    learned.settled_radius(
+    batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=parts)], radius=5)
+    learned.final_radius(
         batch, [SimpleNamespace(released=[None, None])], learned.UnitRange(500, 500), Fraction(1, 100)
     )
     assert seen == [Fraction(1, 500)]

@@ -125,7 +125,7 @@ def test_theorem_SELECTION_VALIDITY_what_the_receipt_says(
 ) -> None:
     known = study(accounting, adjacency)
     plan = plan_of(known, adyton.best_of(COUNTS, 2, with_value=with_value))
-    order = ordered(plan)
+    order = ordered(known, plan)
     values = [] if plan.values is None else [(plan.values.radius(plan.candidates.one_value), 2)]
     assert bool(values) == with_value
     if accounting == "pure":

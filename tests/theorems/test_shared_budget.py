@@ -93,7 +93,7 @@ def test_theorem_SHARED_BUDGET_the_limit_of_the_shared_budget_is_that_of_one_stu
             curator.ask(query, scale=40)
     with adyton.SharedBudget(shared_budget) as shared:
         assert shared.totals().spent == spent
-        assert shared.header.limit == alone.allowed
+        assert shared.header.budget == alone.allowed
 
 
 def test_theorem_SHARED_BUDGET_two_studies_in_many_processes_never_overspend(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_theorem_SHARED_BUDGET_two_studies_in_many_processes_never_overspend(tmp
     shared_budget_of(tmp_path / "shared_budget.ledger")
     with adyton.SharedBudget(tmp_path / "shared_budget.ledger") as shared_budget:
         fits = 40
-        amount = shared_budget.header.limit // fits
+        amount = shared_budget.header.budget // fits
     start = APART.Barrier(4)  # or the first of them would be done before the last has begun
     processes = [
         APART.Process(target=charge_until_refused, args=(tmp_path, name, amount, start))
@@ -245,7 +245,7 @@ def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries
     ):
         with open_kept(study_of(name, shared_budget, **said), data=data) as curator:
             curator.ask(query, scale=60)
-            (receipt,), settled = curator.receipts(), curator._ledger.settled(1)
+            (receipt,), settled = curator.receipts(), curator._ledger.final_cost(1).radius
         assert settled < receipt.order.radius / 1.2
         number = alone.charge(replace(receipt.order, query="another")).receipt.number
         alone.remember(number, "[]", settled if kind == "same" else None)

@@ -141,7 +141,7 @@ def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answe
     with adyton.open(study_of(accounting, declared), data=DATA) as asker:
         ledger, stand_in = asker._ledger, asker._claims.stand_in
         for scale in (300, 200, 250):  # charged, as by others; not yet answered
-            ledger.charge(ordered(asker._batch(["SELECT COUNT(*) FROM t"], {"scale": scale})))
+            ledger.charge(ordered(asker.study, asker._batch(["SELECT COUNT(*) FROM t"], {"scale": scale})))
         assert stand_in.units() is None
         ledger.remember(2, '[[["2900"]]]')
         second = stand_in.units()

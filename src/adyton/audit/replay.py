@@ -210,7 +210,7 @@ def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _shape(answer: dict[str, Any]) -> list[Any]:
     """Which groups were discovered, or chosen, is itself a noisy value."""
-    if "keys" in answer:
+    if "discovered_groups" in answer:
         return ["groups are discovered"]
     if "chosen" in answer:
         return [answer["chosen"], *(sorted(row["values"]) for row in answer["answer"])]

@@ -62,7 +62,7 @@ class Chain:
         return cls(pages[0].header, *_whole(pages))
 
     def listed(self) -> Receipts:
-        return Receipts(self.receipts, self.header, self.header.limit)
+        return Receipts(self.receipts, self.header, self.header.budget)
 
     def verify(self, head: str | None, seen: Mapping[int, str]) -> Verification:
         """Every digest and every total again; also that receipts which came with answers are in the chain."""

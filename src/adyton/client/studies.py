@@ -174,7 +174,7 @@ class RemoteStudy(_RemoteStudy, Shown):
 
     def monitors(self) -> MonitorList:
         """How far every own monitor is, oldest first.  Reads no data."""
-        paid = [r.number for r in self._chain().receipts if monitor_in(r.order.query, r.order.detail)]
+        paid = [r.number for r in self._chain().receipts if monitor_in(r.order)]
         return MonitorList([self.monitor(number).budget() for number in paid])
 
     def mock(self, rows: int | None = None, *, like: Synthesis | None = None) -> RemoteMock:

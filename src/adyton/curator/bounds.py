@@ -23,6 +23,7 @@ from adyton.curator.purse import plan_as_charged
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, rational
+from adyton.kernel.ledger.subjects import key_of_measures
 from adyton.kernel.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.kernel.searching import searched
 from adyton.kernel.sensitivity.reading import search_weights
@@ -173,8 +174,8 @@ def suggest_bounds(
             raise InvalidRequest("low_fraction must be below high_fraction")
         return low, high, *at(low, high)
 
-    begins = query_text(_query(table, known, FRACTION, 1 - FRACTION, where)).partition(",")[0]
-    lefts = curator._lefts_before_any(named, begins) if request is None else []
+    alike = key_of_measures((Quantile.__name__,), table.name)
+    lefts = curator._lefts_before_any(named, alike) if request is None else []
     left = curator.left_for(request, named)
     low, high, query, batch = plan_as_charged(planned, left, lefts, lambda made: curator._was_paid(made[3]))
     answer = curator.ask(query_text(query), request=request, **price)

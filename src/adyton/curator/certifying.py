@@ -22,18 +22,19 @@ from adyton.certify import (
     Values,
 )
 from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of, step_of_one
-from adyton.kernel.exact import UNITS_PER_ONE
+from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.exact.cells import Cells, Floats, whole
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.base import counted_number, counted_totals
 from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.measurement import Columns
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.terms.measures import Extreme
 from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.advice import later_widths
 from adyton.planning.discovery import found
-from adyton.planning.learned import Learned, UnitRange, settled_radius
+from adyton.planning.learned import Learned, UnitRange, final_radius
 from adyton.planning.part import MeasurePlan
 from adyton.planning.plan import PricedBatch, QueryPlan
 from adyton.population.base import Population, PopulationContext, StandIn
@@ -277,7 +278,7 @@ class PopulationClaims:
         assert isinstance(self._population, SubsetPopulation)
         return self._population.noise_failure(counted_number(self._ledger, number))
 
-    def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
+    def final_cost(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> FinalCost | None:
         """What validity pays for the answer, now that it is known; None: what was charged."""
         population, units = self._population, self.settling_units(batch)
         if units is None:
@@ -285,7 +286,8 @@ class PopulationClaims:
         assert isinstance(population, SubsetPopulation)
         context = PopulationContext(population, Position.after(counted_totals(self._ledger)), units.most)
         squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
-        return settled_radius(batch, released, units, self.noise_failure(number), squares)
+        failure = self.noise_failure(number)
+        return FinalCost(final_radius(batch, released, units, failure, squares), units_up(failure))
 
     def certificate(self, plan: QueryPlan, context: PopulationContext) -> Certificate:
         known = plan.certificate

@@ -15,7 +15,6 @@ from adyton.kernel.engine import Engine
 from adyton.kernel.ledger import Ledger, Mark, MemoryLedger, Receipt
 from adyton.kernel.ledger.base import WithSharedBudget
 from adyton.kernel.ledger.marks import is_behind, mark_told
-from adyton.kernel.ledger.texts import receipts_carried
 from adyton.ledgers.checkpoint import Checkpoint, checkpoint_at
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
@@ -51,7 +50,7 @@ def _described(study: Study, ledger: Ledger) -> Study:
     if study.dictionary is None:
         return study
     first = next(ledger.receipts(), None)  # what is carried has a number that goes on
-    amended = first is not None and receipts_carried(first.order.query, first.order.detail) > 0
+    amended = first is not None and first.order.kind == "carried"
     own = not isinstance(ledger, WithSharedBudget) or ledger.began_shared_budget
     return study.after_its_first_receipt(amended=amended, described=own) if amended or not own else study
 
@@ -110,7 +109,7 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
         place,
         study=study.fingerprint,
         accounting=study.accounting,
-        limit=study.allowed,
+        budget=study.allowed,
         facts=named_facts(study),
     )
 

@@ -13,12 +13,12 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, float_up
 from adyton.kernel.ledger import Receipt
-from adyton.kernel.ledger.texts import RESTORED
+from adyton.kernel.ledger.subjects import Kind
 from adyton.kernel.special.monitor import Monitor
 from adyton.monitors.answer import PREVIEWED, MonitorList, MonitorPreview
 from adyton.monitors.kinds import MonitorKind
 from adyton.monitors.open_monitor import OpenMonitor
-from adyton.monitors.plan import machine_of, monitor_in, plan_monitor, text_of
+from adyton.monitors.plan import machine_of, plan_monitor, text_of
 from adyton.planning.price import Price, PriceWords, price_of
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ class PaidOnce(Walk):
 
         Reads no data.
         """
-        paid = [r.number for r in self._ledger.receipts() if monitor_in(r.order.query, r.order.detail)]
-        return MonitorList([self.monitor(number).budget() for number in self._going_on(paid)])
+        return MonitorList([self.monitor(number).budget() for number in self._going_on("monitor")])
 
     def open_pmw(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[PmwWords]
@@ -152,13 +151,14 @@ class PaidOnce(Walk):
         Reads no data, unless a crash came between a charge and the number of units that it paid for.
         """
         from adyton.monitors.pmw.answer import PmwList
-        from adyton.monitors.pmw.terms import terms_in
 
-        paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
-        return PmwList([self.pmw(number).budget() for number in self._going_on(paid)])
+        return PmwList([self.pmw(number).budget() for number in self._going_on("pmw")])
 
-    def _going_on(self, paid: list[int]) -> list[int]:
-        return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
+    def _going_on(self, kind: Kind) -> list[int]:
+        """The receipts of this kind, oldest first, after which no copy of the ledger was put back."""
+        restored = self._ledger.find("restored", most=1)
+        after = restored[0].number if restored else 0
+        return [receipt.number for receipt in reversed(self._ledger.find(kind, after=after))]
 
     def synthesize(
         self,

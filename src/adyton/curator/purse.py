@@ -31,7 +31,7 @@ from adyton.kernel.ledger.base import (
     totals_after,
 )
 from adyton.kernel.ledger.links import Cap
-from adyton.kernel.ledger.texts import receipts_carried
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.odometer import read_odometer
 from adyton.planning.plan import Outline, PricedBatch
@@ -100,10 +100,10 @@ class Purse:
         return RoundedGuarantee(printed_up(self.study.budget.epsilon), printed_up(self.study.budget.delta))
 
     def amount(self, units: int) -> Amount:
-        return Amount(self.study.accounting, units, self._ledger.header.limit)
+        return Amount(self.study.accounting, units, self._ledger.header.budget)
 
     def left(self, spent: int) -> Amount:
-        budget = self._ledger.header.limit
+        budget = self._ledger.header.budget
         return Amount(self.study.accounting, budget - spent, budget, is_left=True)
 
     def step(self, noisy: NoisyReading) -> Step:
@@ -171,9 +171,9 @@ class Purse:
             if last is None:
                 return
             own = last if last.order.by == receipt.order.by else own
-            left = ledger.header.limit - last.spent + last.order.amount
-            if receipt.sub_limit is not None:
-                left = min(left, receipt.sub_limit - own.spent_by + own.order.amount)
+            left = ledger.header.budget - last.spent + last.order.amount
+            if receipt.budget_share is not None:
+                left = min(left, receipt.budget_share - own.spent_by + own.order.amount)
             if most is not None and receipt.order.amount <= most:  # or it was another one then
                 left = min(left, most)
             amount = last.order.amount
@@ -182,7 +182,7 @@ class Purse:
     @property
     def _kept(self) -> int:
         """What no share is taken of."""
-        beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
+        beyond = self._ledger.header.budget - self.study.allowed if self.study.parts > 1 else 0
         return beyond + (self.study.reserve is not None)
 
     @property
@@ -195,7 +195,9 @@ class Purse:
         if last is None:
             own, now = self._ledger.totals(), counted_totals(self._ledger)
         else:
-            own, now = (totals_after(one, one.order.radius) for one in (last, counted(self._ledger, last)))
+            own, now = (
+                totals_after(one, FinalCost(one.order.radius)) for one in (last, counted(self._ledger, last))
+            )
         cap = self._population.cap or Cap()
         return Room(
             least_left(self._ledger, self._ledger.left(own.spent), last),
@@ -228,14 +230,13 @@ class Purse:
         totals = self._ledger.totals()
         cap, certified = self._population.certified
         last = self._ledger.receipt(totals.receipts) if totals.receipts else None
-        if last is not None and receipts_carried(last.order.query, last.order.detail):
+        if last is not None and last.order.kind in ("carried", "reserve opening"):
             last = None  # nobody asks such a one again
         reserve = None
         if self.study.reserve is not None:
-            from adyton.population.reserve import OPENED, said_of
+            from adyton.population.reserve import said_of
 
             reserve = said_of(self.study, self._ledger)
-            last = None if last is not None and last.order.query == OPENED else last
         return Budget(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),

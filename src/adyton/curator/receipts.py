@@ -11,10 +11,21 @@ from adyton.certify import Amount
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.ledger import Header, Ledger, OpenLink, Order, Receipt
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import ValidityRecord
 from adyton.show import MOST_ROWS, Sheet, Shown, in_short
 
 _LONGEST_SHOWN = 300  # of a query
-_AMOUNTS = ("amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure")  # of a link
+_AMOUNTS = (  # of a link
+    "amount",
+    "radius",
+    "pure",
+    "final_radius",
+    "final_level",
+    "spent",
+    "spent_radius",
+    "spent_pure",
+)
 
 
 class Receipts(Shown, list[Receipt]):
@@ -95,7 +106,7 @@ def header_told(header: Header) -> dict[str, Any]:
     """The first link of the chain."""
     return {
         "study": header.study,
-        "budget": decimal_text(header.limit),
+        "budget": decimal_text(header.budget),
         "salt": header.salt,
         "digest": header.digest,
     }
@@ -108,6 +119,7 @@ def link_told(link: OpenLink) -> dict[str, Any]:
         "asked_at": link.asked_at,
         **{name: decimal_text(getattr(link, name)) for name in _AMOUNTS},
         "unproved": link.unproved,
+        "validity": link.validity.to_json(),
         "sealed": link.sealed,
         "digest": link.digest,
         "previous": link.previous,
@@ -120,11 +132,12 @@ def receipt_told(receipt: Receipt) -> dict[str, Any]:
     return {
         **link_told(receipt.open),
         "by": order.by,
+        "subject": order.subject.to_json(),
         "query": order.query,
         "detail": order.detail,
         "request": order.request,
         "spent_by": decimal_text(receipt.spent_by),
-        "budget_share": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
+        "budget_share": None if receipt.budget_share is None else decimal_text(receipt.budget_share),
         "secret": receipt.secret,
     }
 
@@ -165,7 +178,7 @@ def link_from(told: Mapping[str, Any]) -> OpenLink:
     """LedgerCorrupt unless its digest is the one that was told."""
     amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in _AMOUNTS}
     others = {name: told[name] for name in ("number", "unproved", "asked_at", "previous", "sealed")}
-    link = OpenLink(**amounts, **others)
+    link = OpenLink(**amounts, **others, validity=ValidityRecord.from_json(told["validity"]))
     if link.digest != told["digest"]:
         raise LedgerCorrupt(f"link {link.number} does not have the digest that was told")
     return link
@@ -173,7 +186,7 @@ def link_from(told: Mapping[str, Any]) -> OpenLink:
 
 def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
     """``before``: how many orders before it no theorem covers.  LedgerCorrupt unless its digest is right."""
-    link, budget_share = link_from(told), told["budget_share"]
+    link, share = link_from(told), told["budget_share"]
     order = Order(
         told["query"],
         told["detail"],
@@ -183,6 +196,8 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
         by=told["by"],
         pure=link.pure,
         unproved=link.unproved > before,
+        subject=ReceiptSubject.from_json(told["subject"]),
+        validity=link.validity,
     )
     receipt = Receipt(
         link.number,
@@ -192,8 +207,9 @@ def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
         link.spent_pure,
         link.unproved,
         decimal_units(told["spent_by"]),
-        None if budget_share is None else decimal_units(budget_share),
-        link.settled,
+        None if share is None else decimal_units(share),
+        link.final_radius,
+        link.final_level,
         link.asked_at,
         link.previous,
         told["secret"],

@@ -21,6 +21,7 @@ from adyton.kernel.engine import Engine
 from adyton.kernel.ledger import Ledger, Receipt
 from adyton.kernel.ledger.base import InFront
 from adyton.kernel.ledger.texts import Stored, many_from_text, many_to_text
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.measurement import AnyMeasurement
 from adyton.kernel.noise import Bits
 from adyton.kernel.paid import Paid, charge, reopen, resume
@@ -45,11 +46,15 @@ _MOST_SHARES = 64  # earlier charges that are tried, whether a share was the sam
 class Plan(Protocol):
     """Something that is paid for by one charge: a query, a batch, a selection, a synthetic table.
 
-    The same ``text`` and ``detail`` at the same amount are the same release, which is free.
+    The same ``text`` and ``detail`` at the same amount are the same release, which is free.  ``texts``: those
+    of its queries, which make up the ``text``.
     """
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def texts(self) -> tuple[str, ...]: ...
 
     @property
     def detail(self) -> str: ...
@@ -89,8 +94,8 @@ class WrittenAnswers:
     def read(self, text: str) -> Sequence[Stored]:
         return many_from_text(text)
 
-    def settled(self, number: int, kept: Sequence[Stored]) -> int | None:
-        return self.claims.settled(self.batch, number, kept)
+    def final_cost(self, number: int, kept: Sequence[Stored]) -> FinalCost | None:
+        return self.claims.final_cost(self.batch, number, kept)
 
 
 class Announced(Unobserved):
@@ -117,6 +122,9 @@ class ReleaseKey(Protocol):
     def text(self) -> str: ...
 
     @property
+    def texts(self) -> tuple[str, ...]: ...
+
+    @property
     def detail(self) -> str: ...
 
     @property
@@ -126,9 +134,13 @@ class ReleaseKey(Protocol):
 class KnownBy(NamedTuple):
     """The same, worked out once: the detail of a long batch takes a while."""
 
-    text: str
+    texts: tuple[str, ...]
     detail: str
     amount: int
+
+    @property
+    def text(self) -> str:
+        return "; ".join(self.texts)
 
 
 class AskedBefore:
@@ -228,13 +240,12 @@ class Walk:
             return [self._purse.left_before(earlier, price)]
         return self._lefts_of(price, (receipt for text in texts for receipt in self._asked.charged(text)))
 
-    def _lefts_before_any(self, price: Price, begins: str) -> list[int]:
-        """The same, for whatever was asked with a text that begins so."""
+    def _lefts_before_any(self, price: Price, key: str) -> list[int]:
+        """The same, for every query whose receipt has this key."""
         if price.by != "share":
             return []
-        texts = [receipt.order.query for receipt in self._ledger.mentioning((begins,), 0)][::-1]
-        alike = [text for text in dict.fromkeys(texts) if text.startswith(begins)]
-        return self._lefts_before(price, alike)
+        found = self._ledger.find("query", key)
+        return self._lefts_before(price, list(dict.fromkeys(receipt.order.query for receipt in found)))
 
     def _lefts_of(self, price: Price, charged: Iterable[Receipt]) -> list[int]:
         found = (left for receipt in charged for left in self._purse.lefts_of_share(receipt, price))
@@ -248,7 +259,7 @@ class Walk:
     ) -> _Shown:
         """``show`` gets the receipt, how to read what is kept, and whether it was free."""
         plan = wanted.plan
-        key = KnownBy(plan.text, plan.detail, plan.amount)
+        key = KnownBy(plan.texts, plan.detail, plan.amount)
         if known := self._asked_before(key, request):
             receipt, text = known
             return show(receipt, partial(wanted.written.read, text), True)
@@ -287,7 +298,7 @@ class Walk:
 
         ``later``: nothing is read at once.
         """
-        priced = self._priced(plan.measurement, key.text, key.detail)
+        priced = self._priced(plan.measurement, key.texts, key.detail)
         with self._purse.advising(advice):
             if earlier is None and self._asked.is_new(request):
                 self._claims.refuse_beyond_cap(plan.radius)
@@ -299,8 +310,8 @@ class Walk:
         self.paid_for = paid.receipt.number
         return paid
 
-    def _priced(self, measurement: AnyMeasurement, text: str, detail: str) -> Priced:
-        return price(measurement, self.study.protection, Label(text, detail))
+    def _priced(self, measurement: AnyMeasurement, texts: tuple[str, ...], detail: str) -> Priced:
+        return price(measurement, self.study.protection, Label(texts, detail))
 
     # What is charged once and fed later: monitors and PMW, which keep their state in the ledger.
 
@@ -316,5 +327,5 @@ class Walk:
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
         order = receipt.order
-        priced = self._priced(paid_for(receipt), order.query, order.detail)
+        priced = self._priced(paid_for(receipt), order.texts, order.detail)
         return Comparisons(reopen(self._ledger, priced, receipt), self._data, self._bits)

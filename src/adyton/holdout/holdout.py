@@ -159,7 +159,7 @@ class Holdout(Shown):
         ledger = SqliteLedger(ledger_path(path))
         try:
             made = facts.fingerprint(labels, read_features(path, facts))
-            if ledger.header.study != made or ledger.header.limit != budget_of(plan):
+            if ledger.header.study != made or ledger.header.budget != budget_of(plan):
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
             return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:
@@ -232,7 +232,11 @@ class Holdout(Shown):
         swapped = one.digest > two.digest
         a, b = (two, one) if swapped else (one, two)
         receipt, text, repeated = bought(
-            self.__ledger, plan, f"COMPARE {a.digest} {b.digest}", lambda n: self.__apart(plan, a, b, n)
+            self.__ledger,
+            plan,
+            f"COMPARE {a.digest} {b.digest}",
+            lambda n: self.__apart(plan, a, b, n),
+            "comparison",
         )
         sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
         return self.__certifier.comparison(
@@ -280,9 +284,7 @@ class Holdout(Shown):
         assert isinstance(plan, PricedPlan)
         given = [(receipt, self.__ledger.recall(receipt.number)) for receipt in self.__ledger.receipts()]
         scored = [
-            (receipt, text)
-            for receipt, text in given
-            if text is not None and receipt.order.query.startswith("SCORE ")
+            (receipt, text) for receipt, text in given if text is not None and receipt.order.kind == "score"
         ]
         left = scores_left(plan, self.__ledger.spent())
         found = self.__certifier.priced(plan, scored, left, repeated=True)

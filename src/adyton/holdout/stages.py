@@ -24,6 +24,7 @@ from adyton.holdout.methods.restoring import StagedPlan
 from adyton.holdout.metrics import Steps
 from adyton.holdout.senders import Sender
 from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.noise import Bits
 from adyton.refusals import refused
 
@@ -45,7 +46,8 @@ class Transcript:
     def __init__(self, method: StagedPlan, ledger: Ledger, bits: Bits) -> None:
         self._method, self._ledger, self._bits = method, ledger, bits
         self._lock = threading.Lock()
-        order = Order(f"HOLDOUT BY {method.name}", json.dumps(method.settings()), method.price, 0, _OPENING)
+        settings, subject = json.dumps(method.settings()), ReceiptSubject("holdout method")
+        order = Order(f"HOLDOUT BY {method.name}", settings, method.price, 0, _OPENING, subject=subject)
         self.receipt: Receipt = ledger.charge(order).receipt  # the same receipt, however often it is opened
         notes = ledger.notes(self.receipt.number)
         if not notes:

@@ -20,13 +20,16 @@ class Due:
     """What a measurement costs, in whole units: ``amount`` for privacy, under the study's accounting.
 
     ``radius`` is what validity pays for Gaussian noise, ``pure`` what it pays for the rest; ``unproved`` says
-    that no theorem about the population covers it.
+    that no theorem about the population covers it.  ``gaussian``: of each Gaussian release how many numbers
+    it has, at most, and their radius, which is part of that; ``coded_nats`` pays for outcomes by length.
     """
 
     amount: int
     radius: int
     pure: int = 0
     unproved: bool = False
+    gaussian: tuple[tuple[int, int], ...] = ()
+    coded_nats: int = 0
 
 
 class Source(Protocol):

@@ -17,7 +17,7 @@ from adyton.kernel.accounting import Accounting
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import Cells, whole
-from adyton.kernel.exact.outward import bits_of
+from adyton.kernel.exact.outward import bits_of, nats_up
 from adyton.kernel.ledger.texts import Stored
 from adyton.kernel.measurement import Columns, Due, ReadOnce, Source
 from adyton.kernel.mechanisms import Mechanism
@@ -78,9 +78,11 @@ class NoisyQueries(ReadOnce):
         if unit.parts > 1:
             amount = whole_price(amount, parts, families, unit, rule)
         radius = paid.radius + sum(noisy.radius() for noisy in extra)
+        unproved = any(one.counted.mechanism.norm == 2 for one in found)
         if protection.rounded:
             radius = transcript_units(parts)
-        return Due(amount, radius, unproved=any(one.counted.mechanism.norm == 2 for one in found))
+            return Due(amount, radius, unproved=unproved, coded_nats=nats_up(radius))
+        return Due(amount, radius, unproved=unproved, gaussian=paid.gaussian)
 
     def _checked(self, protection: Protection) -> PrivacyUnit:
         """The unit that all parts protect; refuses what they do not say truly."""
@@ -179,18 +181,27 @@ def due(parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, ru
     Source:   parallel composition; derived on the theorem's page.  Theorem: DISJOINT-FILTERS.
     """
     totals = [_family_due([parts[place] for place in family], unit, rule) for family in families]
-    return Due(sum(t.amount for t in totals), sum(t.radius for t in totals))
+    gaussian = tuple(one for total in totals for one in total.gaussian)
+    return Due(sum(t.amount for t in totals), sum(t.radius for t in totals), gaussian=gaussian)
 
 
 def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Accounting) -> Due:
     amounts = [part.amount(rule) for part in parts]
     if len(parts) == 1:
-        return Due(amounts[0], parts[0].radius())
+        return Due(amounts[0], parts[0].radius(), gaussian=_gaussian(parts, parts[0].radius()))
     amount = max(amounts)
     if unit.adjacency == "replace-one":
         entering = sorted(part.amount_of_one_more(rule) for part in parts)
         amount = max(amount, entering[-1] + entering[-2])
-    return Due(amount, max(part.radius_from_nothing() for part in parts))
+    radius = max(part.radius_from_nothing() for part in parts)
+    return Due(amount, radius, gaussian=_gaussian(parts, radius))
+
+
+def _gaussian(parts: Sequence[NoisyReading], radius: int) -> tuple[tuple[int, int], ...]:
+    """How many numbers of Gaussian noise share this radius; nothing where that is not known in advance."""
+    numbers = [part.most_numbers for part in parts]
+    known = all(number is not None for number in numbers)
+    return ((sum(number or 0 for number in numbers), radius),) if known else ()
 
 
 # In a study whose queries each read a part of the units of their own ---------------------------------------

@@ -8,7 +8,6 @@ from adyton.errors import Forbidden, LedgerCorrupt
 from adyton.kernel.genuine import OnlyHere, made_here, require
 from adyton.kernel.ledger import Charged, Ledger, Order, Receipt
 from adyton.kernel.ledger.links import Cap
-from adyton.kernel.ledger.texts import RESTORED
 from adyton.kernel.noisy import still_due
 from adyton.kernel.price import Priced
 
@@ -47,7 +46,7 @@ def resume(ledger: Ledger, priced: Priced, receipt: Receipt) -> Paid:
 
 def reopen(ledger: Ledger, priced: Priced, receipt: Receipt) -> Paid:
     """The same, for comparisons, which are over where a copy of the ledger was put back since."""
-    if ledger.mentioning((RESTORED,), receipt.number):
+    if ledger.find("restored", after=receipt.number, most=1):
         raise Forbidden(
             f"what receipt {receipt.number} paid for is over: a copy of the ledger was put back since, which "
             "may have forgotten some of its answers"
@@ -70,7 +69,15 @@ def order_of(ledger: Ledger, priced: Priced, request: str | None = None, cap: Ca
         else:
             amount = still_due(due.amount, ledger.totals().spent)
     what = (label.query, label.detail, amount, due.radius)
-    return Order(*what, request, cap, pure=due.pure, unproved=due.unproved)
+    return Order(
+        *what,
+        request,
+        cap,
+        pure=due.pure,
+        unproved=due.unproved,
+        subject=priced.subject,
+        validity=priced.validity,
+    )
 
 
 def _paid(ledger: Ledger, priced: Priced, receipt: Receipt, *, fresh: bool) -> Paid:
@@ -81,5 +88,6 @@ def _paid(ledger: Ledger, priced: Priced, receipt: Receipt, *, fresh: bool) -> P
 
 def _is_for(receipt: Receipt, priced: Priced) -> bool:
     order, label = receipt.order, priced.label
+    same = (order.query, order.detail, order.subject) == (label.query, label.detail, priced.subject)
     enough = receipt.spent >= priced.due.amount if priced.split else order.amount == priced.due.amount
-    return enough and (order.query, order.detail) == (label.query, label.detail)
+    return enough and same

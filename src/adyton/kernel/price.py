@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.genuine import OnlyHere, made_here
+from adyton.kernel.ledger.subjects import Kind, ReceiptSubject
+from adyton.kernel.ledger.validity import ValidityRecord
 from adyton.kernel.measurement import AnyMeasurement, Due
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.protection import Protection
@@ -14,19 +16,33 @@ from adyton.kernel.special.choice import Choice
 from adyton.kernel.special.marginals import Marginals
 from adyton.kernel.special.monitor import Monitor, Pmw
 from adyton.kernel.special.workload import Workload
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import Count, CountPersons
 
-_MEASUREMENTS = (NoisyQueries, Choice, Workload, Marginals, Monitor, Pmw)
+_KINDS: dict[type, Kind] = {
+    NoisyQueries: "batch",
+    Choice: "choice",
+    Workload: "workload",
+    Marginals: "marginals",
+    Monitor: "monitor",
+    Pmw: "pmw",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """How a receipt says what it paid for: ``query`` is the canonical text, ``detail`` names the noise.
+    """How a receipt says what it paid for: ``texts`` are the canonical ones of its queries, or the one of
+    something else; ``detail`` names the noise.
 
     Two charges with one label and one amount are for the same release.
     """
 
-    query: str
+    texts: tuple[str, ...]
     detail: str
+
+    @property
+    def query(self) -> str:
+        return "; ".join(self.texts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +57,8 @@ class Priced(OnlyHere):
     label: Label
     due: Due
     readings: tuple[Reading, ...]
+    subject: ReceiptSubject
+    validity: ValidityRecord
 
     @property
     def split(self) -> bool:
@@ -49,9 +67,39 @@ class Priced(OnlyHere):
 
 def price(measurement: AnyMeasurement, protection: Protection, label: Label) -> Priced:
     """The measurement with its cost under the accounting of the study; refuses what is not proved."""
-    if type(measurement) not in _MEASUREMENTS:
+    if type(measurement) not in _KINDS:
         raise TypeError("this measurement is not one whose cost is proved")
     readings = tuple(measurement.readings)
     if any(reading.part is not None for reading in readings):
         raise InvalidRequest("which part of the units is read follows from the receipt")
-    return made_here(Priced(measurement, protection, label, measurement.due(protection), readings))
+    due, subject = measurement.due(protection), _subject(measurement, protection, label)
+    units = protection.table.rows if protection.unit.adjacency == "replace-one" else None
+    validity = ValidityRecord(due.gaussian, due.coded_nats, units)
+    return made_here(Priced(measurement, protection, label, due, readings, subject, validity))
+
+
+def _subject(measurement: AnyMeasurement, protection: Protection, label: Label) -> ReceiptSubject:
+    """Under which facts the receipt can be found again: those of what is read, not of its text."""
+    kind = _KINDS[type(measurement)]
+    if isinstance(measurement, NoisyQueries):
+        asked = [part.reading for part in measurement.parts]
+    else:
+        asked = list(measurement.readings)
+    tables = dict.fromkeys(reading.table.name for reading in asked if reading.table is not None)
+    measures = sorted({type(reading.measure).__name__ for reading in asked})
+    if kind == "batch" and len(label.texts) == 1:
+        kind = "query"
+    return ReceiptSubject(
+        kind,
+        label.texts if len(label.texts) > 1 else (),
+        ", ".join(tables) or None,
+        tuple(measures),
+        kind == "query" and len(asked) == 1 and _counts_all(asked[0], protection),
+    )
+
+
+def _counts_all(reading: Reading, protection: Protection) -> bool:
+    """Whether it is the number of all units of the study's own table."""
+    counted = Count if protection.unit.rows == 1 else CountPersons
+    plain = reading.where == EVERY_ROW and not reading.by and reading.table == protection.table
+    return plain and isinstance(reading.measure, counted)

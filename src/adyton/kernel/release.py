@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.data import Data, PaidData
 from adyton.kernel.genuine import OnlyHere, made_here, require
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.noise import Bits
 from adyton.kernel.paid import Paid
 
@@ -27,8 +28,8 @@ class Written(Protocol[_Kept]):
 
     def read(self, text: str) -> _Kept: ...
 
-    def settled(self, number: int, kept: _Kept) -> int | None:
-        """What validity pays, now that it is known what was released; None: what was charged."""
+    def final_cost(self, number: int, kept: _Kept) -> FinalCost | None:
+        """The final validity cost, now that it is known what was released; None: what was charged."""
         ...
 
 
@@ -57,7 +58,7 @@ def release(paid: Paid, data: Data, bits: Bits, written: Written[_Kept]) -> Rele
     kept = written.made(noisy)
     text = written.text(kept)
     try:
-        stored = ledger.remember(number, text, written.settled(number, kept))
+        stored = ledger.remember(number, text, *(written.final_cost(number, kept) or ()))
     except LedgerCorrupt as fault:
         raise LedgerCorrupt(f"{fault.message}; receipt {number} is paid for: ask the same again") from None
     return made_here(Released(paid, (lambda: kept) if stored == text else partial(written.read, stored)))

@@ -11,16 +11,15 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from adyton.errors import LedgerCorrupt
-from adyton.kernel.ledger.base import Charged, First, Ledger, Mark, Verification, check_first
+from adyton.kernel.ledger.base import Charged, First, InFront, Ledger, Mark, Verification, check_first
 from adyton.kernel.ledger.links import Order, Receipt
 from adyton.ledgers.checkpoint import WAY_OUT, Checkpoint
-from adyton.ledgers.forwarding import ForwardingLedger
 
 LookUp = Callable[[int], Receipt | None]
 Found = TypeVar("Found")
 
 
-class CheckpointedLedger(ForwardingLedger):
+class CheckpointedLedger(InFront):
     """The contract of ``Ledger`` over another one, with a checkpoint that never moves backwards."""
 
     def __init__(self, ledger: Ledger, checkpoint: Checkpoint) -> None:
@@ -36,8 +35,8 @@ class CheckpointedLedger(ForwardingLedger):
         self.advance()
         return charged
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
-        stored = self._ledger.remember(number, answer, radius)
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
+        stored = self._ledger.remember(number, answer, radius, level)
         self.advance()
         return stored
 

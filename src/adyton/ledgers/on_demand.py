@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,14 +14,13 @@ from adyton.kernel.ledger.links import Header, Order, Receipt
 from adyton.kernel.ledger.memory import MemoryLedger
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger
 from adyton.kernel.ledger.texts import is_address
-from adyton.ledgers.forwarding import _Forwarding
 
 if TYPE_CHECKING:
     from adyton.kernel.ledger.stored.ledger import StoredLedger
     from adyton.ledgers.postgres import PostgresLedger
 
 
-class LedgerOnDemand(_Forwarding):
+class LedgerOnDemand(Ledger):
     """The contract of ``Ledger``: empty until the first charge, from then on what is stored at ``place``: a
     file, or a schema of a Postgres database.
 
@@ -33,20 +33,26 @@ class LedgerOnDemand(_Forwarding):
         *,
         study: str,
         accounting: str,
-        limit: int,
+        budget: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         self._place = str(place) if is_address(place) else str(Path(place).absolute())
-        self._unwritten = Header.fresh(study, accounting, limit)
+        self._unwritten = Header.fresh(study, accounting, budget)
         self._facts = facts
         self.stored: StoredLedger | None = None  # as soon as somebody has looked and it was there
         self._lock = threading.Lock()
+        self._empty: tuple[int, MemoryLedger] | None = None
         self._written()  # a ledger of another study is refused at once
 
     @property
     def behind(self) -> Ledger:
-        """An empty ledger is made anew each time, because one in memory does not cross a fork."""
-        return self._written() or MemoryLedger(self._unwritten)
+        return self._written() or self._nothing()
+
+    def _nothing(self) -> MemoryLedger:
+        """An empty ledger, one in each process, because one in memory does not cross a fork."""
+        if self._empty is None or self._empty[0] != os.getpid():
+            self._empty = os.getpid(), MemoryLedger(self._unwritten)
+        return self._empty[1]
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         if self._written() is None:

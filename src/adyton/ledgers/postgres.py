@@ -69,11 +69,11 @@ class PostgresLedger(PostgresSession, StoredLedger):
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
         try:
-            return super().remember(number, answer, radius)
+            return super().remember(number, answer, radius, level)
         except CommitUnknown:
-            return super().remember(number, answer, radius)  # the first one wins, if it was written
+            return super().remember(number, answer, radius, level)  # the first one wins, if it was written
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         try:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.kernel.ledger import Receipt
+from adyton.kernel.ledger import Order, Receipt
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
@@ -58,8 +59,12 @@ class MonitorPlan:
         return text_of(self.machine, self.kind)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def detail(self) -> str:
-        return detail_of(self.machine)
+        return monitor_detail(self.machine, self.kind)
 
     @property
     def measurement(self) -> Monitor:
@@ -215,6 +220,11 @@ def detail_of(machine: Machine) -> str:
     return json.dumps([*facts, *(repr(float(scale)) for scale in scales)])
 
 
+def monitor_detail(machine: Machine, kind: MonitorKind) -> str:
+    """With what it may be fed with."""
+    return json.dumps({"of": kind, "machine": detail_of(machine)})
+
+
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
     return monitor_of(receipt)[0]
@@ -222,7 +232,7 @@ def machine_of(receipt: Receipt) -> Machine:
 
 def monitor_of(receipt: Receipt) -> tuple[Machine, MonitorKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
-    found = monitor_in(receipt.order.query, receipt.order.detail)
+    found = monitor_in(receipt.order)
     if found is None:
         raise InvalidRequest(
             f"receipt {receipt.number} did not pay for a monitor; adyton monitor list, or "
@@ -231,17 +241,16 @@ def monitor_of(receipt: Receipt) -> tuple[Machine, MonitorKind]:
     return found
 
 
-def machine_in(text: str, detail: str) -> Machine | None:
-    """The mechanism that these texts of an order describe, None if they are not those of a monitor."""
-    found = monitor_in(text, detail)
-    return found[0] if found else None
-
-
-def monitor_in(text: str, detail: str) -> tuple[Machine, MonitorKind] | None:
-    machine = machine_from(detail) if text.startswith("MONITOR OF ") else None
-    if machine is None:
+def monitor_in(order: Order) -> tuple[Machine, MonitorKind] | None:
+    """The mechanism that an order describes, and what it may be fed with; None if it is for no monitor."""
+    if order.kind != "monitor":
         return None
-    return next(((machine, kind) for kind in KINDS if text_of(machine, kind) == text), None)
+    with suppress(ValueError, TypeError, KeyError):
+        known = json.loads(order.detail)
+        machine, kind = machine_from(known["machine"]), known["of"]
+        if machine is not None and kind in KINDS and order.detail == monitor_detail(machine, kind):
+            return machine, kind
+    return None
 
 
 def machine_from(detail: str) -> Machine | None:

@@ -9,36 +9,34 @@ from fractions import Fraction
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import all_counted
-from adyton.kernel.ledger.texts import many_from_text, receipts_carried, receipts_restored
+from adyton.kernel.ledger.texts import many_from_text
 from adyton.kernel.special.comparing import public_notes
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.monitor import Monitor, of_validity
 from adyton.monitors.kinds import exchanged_reach
 from adyton.monitors.notes import entry_of
-from adyton.monitors.plan import machine_in, monitor_in
+from adyton.monitors.plan import monitor_in
 from adyton.planning.learned import radius_in_full
 from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
 
+_FORGOTTEN = ("carried", "restored")  # what monitors said before is in another ledger, or lost
+_NOISY = ("query", "batch")  # each integer has noise of its own
+
 
 def told_by(study: Study, ledger: Ledger) -> ReleasedTotals:
     """All that was charged, and all that was seen.
 
-    In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not as answers
-    settled.  Where a copy of the ledger was put back, or an older ledger was carried over, monitors may have
+    In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not the final
+    ones.  Where a copy of the ledger was put back, or an older ledger was carried over, monitors may have
     said what this one does not know: then none is counted by what it said.
     """
     receipts = list(all_counted(ledger))
-    told = ReleasedTotals(forgotten=any(_forgets(receipt.order) for receipt in receipts))
+    told = ReleasedTotals(forgotten=any(receipt.order.kind in _FORGOTTEN for receipt in receipts))
     for receipt in receipts:
         told = _and(told, study, ledger, receipt)
     return told
-
-
-def _forgets(order: Order) -> bool:
-    texts = (order.query, order.detail)
-    return bool(receipts_carried(*texts) or receipts_restored(*texts))
 
 
 def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -> ReleasedTotals:
@@ -46,7 +44,8 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
     radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
     rate = geometric_rate(pure) if study.accounting == "pure" else gaussian_rate(radius)
-    if (machine := machine_in(order.query, order.detail)) is not None:
+    if (monitor := monitor_in(order)) is not None:
+        machine, _ = monitor
         notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = NoisyIntegers(sum(one.value is not None for one in fed), rate)
@@ -73,10 +72,10 @@ def exchanged(study: Study, order: Order) -> Fraction:
     charged = _one(order.amount)
     if study.unit.adjacency == "replace-one":
         return charged
-    if (monitor := monitor_in(order.query, order.detail)) is not None:
+    if (monitor := monitor_in(order)) is not None:
         machine, kind = monitor
         return _one(of_validity("gdp", machine, exchanged_reach(study, kind))[1])
-    parts = json.loads(order.detail) if order.detail.startswith("[[") else []
+    parts = json.loads(order.detail) if order.kind in _NOISY else []
     if len(parts) == 1 and not any(isinstance(fact, int) for fact in parts[0]):
         return min(2 * charged, 2 * Fraction(pure_distance(_one(order.radius))))
     return 2 * charged
@@ -88,8 +87,7 @@ def _integers(ledger: Ledger, receipt: Receipt) -> int | None:
     A receipt of a shared budget does not say what it paid for, and has a number of its own.
     """
     order = receipt.order
-    plain = order.detail.startswith("[[") and not receipts_carried(order.query, order.detail)
-    stored = ledger.recall(receipt.number) if plain else None
+    stored = ledger.recall(receipt.number) if order.kind in _NOISY else None
     if stored is None:
         return None
     answers = many_from_text(stored)

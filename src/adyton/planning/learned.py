@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,7 +29,8 @@ from adyton.kernel.exact.cells import Floats, whole
 from adyton.kernel.exact.outward import MANY
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import counted
-from adyton.kernel.ledger.texts import Stored, many_from_text, receipts_restored
+from adyton.kernel.ledger.subjects import SPREAD, Kind
+from adyton.kernel.ledger.texts import Stored, many_from_text
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
@@ -53,10 +53,7 @@ from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _MOST_TOGETHER = 100  # queries of a batch that is looked at: all of them have to be read again
-_WORDS = ("STDDEV(", "VARIANCE(")
 _WITH_SQUARES = 3  # columns: a sum, its squares and a count
-# One text of a batch, between semicolons that are not quoted.
-_ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class UnitRange:
     most: int
 
 
-def settled_radius(
+def final_radius(
     batch: PricedBatch,
     stored: Sequence[Stored],
     units: UnitRange,
@@ -232,7 +229,7 @@ def radius_in_full(study: Study, order: Order) -> int:
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
     settles = study.accounting != "pure" and not study.one_by_one
-    if not settles or not receipts_restored(order.query, order.detail):
+    if not settles or order.kind != "restored":
         return order.radius
     return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
 
@@ -295,7 +292,10 @@ class Learned:
     def _has_learned(self) -> bool:
         """Looks at what was charged since it was asked last, and says whether any variance is known."""
         newest = self._ledger.count()
-        for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
+        after = max(self._looked_at, newest - _MOST)
+        kinds: tuple[Kind, ...] = ("query", "batch")
+        found = [receipt for kind in kinds for receipt in self._ledger.find(kind, SPREAD, after=after)]
+        for receipt in sorted(found, key=lambda receipt: receipt.number):
             paid = self._paid(receipt)
             for reading, _ in paid.parts:
                 if isinstance(reading.measure, Variance):
@@ -317,10 +317,10 @@ class Learned:
 
     def _queries(self, receipt: Receipt) -> list[Query]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
-        texts = texts_of(receipt.order.query)
+        texts = receipt.order.texts
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
-        except InvalidRequest:  # a monitor, or something else that is no query
+        except InvalidRequest:  # it was asked of tables that are declared no more
             return []
         queries = [one.query for one in asked]
         other = any(one.discovers_groups or one.table.behind != self._study.table for one in queries)
@@ -351,11 +351,6 @@ class Learned:
             if answers is not None:
                 return _among(paid, answers, key, context)
         return None
-
-
-def texts_of(query: str) -> list[str]:
-    """The texts of a batch, or the one of a query."""
-    return _ONE_TEXT.findall(query)
 
 
 def _among(

@@ -187,7 +187,11 @@ class PricedBatch:
 
     @property
     def text(self) -> str:
-        return "; ".join(plan.text for plan in self.plans)
+        return "; ".join(self.texts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(plan.text for plan in self.plans)
 
     @property
     def detail(self) -> str:

@@ -114,6 +114,10 @@ class SelectionPlan:
         return self.selection.text
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def amount(self) -> int:
         return self.due.amount
 
@@ -157,6 +161,10 @@ class AllValues:
     @property
     def text(self) -> str:
         return self.batch.text
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.batch.texts
 
     @property
     def detail(self) -> str:

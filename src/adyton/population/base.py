@@ -31,10 +31,11 @@ from adyton.kernel.exact.outward import MANY, UP
 from adyton.kernel.ledger import Ledger, Receipt
 from adyton.kernel.ledger.base import counted
 from adyton.kernel.ledger.links import Cap
+from adyton.kernel.ledger.subjects import key_of_count
 from adyton.kernel.ledger.texts import released_from_text
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
-from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Quantile, Sum, Variance
+from adyton.kernel.terms.measures import Cdf, Mean, Quantile, Sum, Variance
 from adyton.kernel.terms.persons import TableOfPersons
 from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
 from adyton.population.position import Counted, Position
@@ -50,8 +51,7 @@ from adyton.population.subset_ends import (
     uncentred,
 )
 from adyton.population.variance_ends import EACH, OF_LEAST, Around, least_variance, most_variance
-from adyton.query.nodes import Query
-from adyton.query.text import condition_text, number_text, query_text
+from adyton.query.text import condition_text, number_text
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
@@ -536,10 +536,6 @@ class StandIn:
 
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
         self._study, self._ledger, self._population = study, ledger, population
-        counted = Count() if study.unit.rows == 1 else CountPersons()
-        # The name of the value stands between these two, and a query of one value has nothing else there.
-        before, _, after = query_text(Query(study.table, (("x", counted),))).partition(" AS x ")
-        self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
         self._unanswered: set[int] = set()  # counts that were charged, perhaps by others who are not done yet
         self._found: Counted | None = None
@@ -578,14 +574,13 @@ class StandIn:
     def _counts(self, newest: int) -> Iterator[Receipt]:
         """Counts of all units that were not looked at, the newest first."""
         below = newest + 1
-        while receipt := self._ledger.counting(self._before, self._after, self._looked_at, below):
-            yield receipt
-            below = receipt.number
+        key = key_of_count(self._study.table.name)
+        while found := self._ledger.find("query", key, after=self._looked_at, below=below, most=1):
+            yield found[0]
+            below = found[0].number
 
     def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)
-        if len(mechanisms) != 1:
-            return False
         if stored is None:
             self._unanswered.add(receipt.number)
             return False

@@ -13,6 +13,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_up, positive
 from adyton.kernel.exact.outward import UNIT_ROUNDOFF
 from adyton.kernel.ledger import Order, Totals
+from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.population.base import StandIn
 from adyton.population.described_tests import DescribedBound
 from adyton.study import Study
@@ -113,7 +114,8 @@ def _check(study: Study, totals: Totals) -> None:
 def order_of(p_value: Number) -> Order:
     """A note in the ledger that costs next to nothing, and after which nothing is proved."""
     p = _p_value(p_value)
-    return Order(_PUBLISHED, json.dumps({"p_value": repr(float(p))}), 1, 0, unproved=True)
+    detail, published = json.dumps({"p_value": repr(float(p))}), ReceiptSubject("published test")
+    return Order(_PUBLISHED, detail, 1, 0, unproved=True, subject=published)
 
 
 def _p_value(value: Number) -> Fraction:

@@ -16,12 +16,12 @@ from adyton.certify import Proof
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, rational
 from adyton.kernel.ledger import Ledger, Order, Receipt
-from adyton.kernel.ledger.texts import RESTORED, receipts_restored
+from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.paid import record
 from adyton.show import Sheet, Shown, number
 from adyton.study import Study
 
-OPENED = "THE RESERVE WAS OPENED"
+_OPENED = "THE RESERVE WAS OPENED"
 _OWNER, _ONCE = "owner of the reserve", "the reserve is opened once"
 _MOST_TESTS, _LONGEST = 1_000, 2_000
 _BEFORE = (
@@ -72,7 +72,8 @@ def order_of(tests: Sequence[str], alpha: Number) -> Order:
     if not 0 < level < 1:
         raise InvalidRequest("alpha, the level of all tests together, lies above 0 and below 1, e.g. 0.05")
     detail = json.dumps({"alpha": str(level), "tests": named}, ensure_ascii=False)
-    return Order(OPENED, detail, 1, 0, request=_ONCE, by=_OWNER)
+    opening = ReceiptSubject("reserve opening")
+    return Order(_OPENED, detail, 1, 0, request=_ONCE, by=_OWNER, subject=opening)
 
 
 def open_once(ledger: Ledger, order: Order) -> Opening:
@@ -89,11 +90,11 @@ def open_once(ledger: Ledger, order: Order) -> Opening:
 
 
 def opening_in(ledger: Ledger) -> Opening | None:
-    """What the reserve of this study was opened for, if it was.  By its text: a name that asks through a
+    """What the reserve of this study was opened for, if it was.  By its kind: a name that asks through a
     service knows of no request ids but its own.
     """
-    opened = [one for one in ledger.mentioning([OPENED], 0) if one.order.query == OPENED]
-    return _of(opened[0]) if opened else None
+    opened = ledger.find("reserve opening")
+    return _of(opened[-1]) if opened else None
 
 
 def refuse_where_lost(ledger: Ledger) -> None:
@@ -107,10 +108,8 @@ def refuse_where_lost(ledger: Ledger) -> None:
 
 def _lost(ledger: Ledger) -> bool:
     """Whether receipts are missing before one that stands for what a copy has lost (RESTORED-LEDGER)."""
-    restored = [
-        receipts_restored(one.order.query, one.order.detail) for one in ledger.mentioning([RESTORED], 0)
-    ]
-    return any(last and ledger.receipt(last) is None for last in restored)
+    restored = [receipt.order.subject.receipts for receipt in ledger.find("restored")]
+    return any(ledger.receipt(last) is None for last in restored)
 
 
 def _of(receipt: Receipt) -> Opening:

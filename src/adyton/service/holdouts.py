@@ -110,7 +110,7 @@ class ServedHoldout:
         header = ledger.header.open
         told: dict[str, Any] = {
             "accounting": header.accounting,
-            "header": {"budget": decimal_text(header.limit), "digest": header.digest},
+            "header": {"budget": decimal_text(header.budget), "digest": header.digest},
         }
         if self._holdout.is_priced:
             page, following = page_of(ledger, after)

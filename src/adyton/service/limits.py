@@ -70,8 +70,10 @@ class ServerLimits:
     wire_free_rows: int = _limit(50_000, "rows of an answer that is free")
     wire_free_bytes: int = _limit(16_000_000, "memory for the rows of an answer that is free")
     wire_columns: int = _limit(1_664, "columns of a statement about catalogs")
-    wire_catalog_seconds: int = _limit(5, "processor time of a statement about catalogs")
-    wire_catalog_steps: int = _limit(300_000, "rows and pieces of text that such a statement looks at")
+    wire_catalog_seconds: int = _limit(2, "processor time of a statement about catalogs")
+    wire_catalog_bytes: int = _limit(64_000_000, "memory of the database that answers such a statement")
+    wire_catalog_letters: int = _limit(15_000_000, "letters that functions write in such a statement")
+    wire_catalogs: int = _limit(8, "databases of catalogs that are kept while no statement uses them")
 
     def in_words(self) -> Iterator[tuple[str, int, str]]:
         """Name, value and meaning of each limit."""

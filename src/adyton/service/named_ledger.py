@@ -12,14 +12,13 @@ from dataclasses import replace
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Ledger, Order, Receipt
-from adyton.kernel.ledger.base import First
-from adyton.ledgers.forwarding import ForwardingLedger
+from adyton.kernel.ledger.base import First, InFront
 from adyton.refusals import Refusal, refused
 from adyton.service.agents.sessions import AgentSession, Turns
 from adyton.service.identity import Identity
 
 
-class NamedLedger(ForwardingLedger):
+class NamedLedger(InFront):
     """The contract of ``Ledger`` for one name.  ``reads`` is called when something was charged that will be
     read, and ``shows`` before what was read can be seen by others.  ``turns`` is the session of the name, if
     what it may do in one is capped.  ``charges`` is called before anything is charged, and may raise.
@@ -41,7 +40,7 @@ class NamedLedger(ForwardingLedger):
         self._who, self._reads, self._shows, self._turns = who, reads, shows, turns
         self._charges = charges
         self.name = who.name
-        self.most_at_once = who.largest_price(behind.header.limit)
+        self.most_at_once = who.largest_price(behind.header.budget)
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         self._charges()
@@ -49,7 +48,7 @@ class NamedLedger(ForwardingLedger):
         if most is not None and order.amount > most and not self._charged_before(order):
             raise _too_dear(who, order.amount, most, self.header.accounting)
         session = self._turns.session() if self._turns is not None else None
-        named = replace(order, by=who.name, sub_limit=self._budget_share(session))
+        named = replace(order, by=who.name, budget_share=self._budget_share(session))
         charged = self._ledger.charge(named, first) if session is None else self._taken(named, first, session)
         if charged.fresh:
             self._reads()
@@ -73,9 +72,9 @@ class NamedLedger(ForwardingLedger):
     def _charged_before(self, order: Order) -> bool:
         return order.request is not None and self.requested(order.request) is not None
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
         self._shows()
-        return self._ledger.remember(number, answer, radius)
+        return self._ledger.remember(number, answer, radius, level)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         self._shows()
@@ -105,7 +104,7 @@ class NamedLedger(ForwardingLedger):
 
     def _budget_share(self, session: AgentSession | None) -> int | None:
         """The smaller one, of the name and of its session."""
-        budget = self.header.limit
+        budget = self.header.budget
         own = self._who.budget_share_of(budget)
         here = None if session is None or self._turns is None else self._turns.budget_share(session, budget)
         return min((known for known in (own, here) if known is not None), default=None)

@@ -24,8 +24,7 @@ from adyton.curator.receipts import header_told
 from adyton.errors import NotFound, PrivacyRefused
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
-from adyton.kernel.ledger.base import First
-from adyton.ledgers.forwarding import ForwardingLedger
+from adyton.kernel.ledger.base import First, InFront
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
@@ -42,7 +41,6 @@ from adyton.service.tokens import Tokens
 from adyton.study import Study
 
 _MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
-_ANYTHING = ("",)  # in every query
 READING: ContextVar[TimedRequest | None] = ContextVar("the request that is being answered", default=None)
 Words = Mapping[str, Any]  # a price, and what else is said of a query
 
@@ -93,7 +91,7 @@ class ServedStudy:
 
     def budget_told(self) -> str:
         """All that may be spent, in the units of the ledger."""
-        return decimal_text(self._header.limit)
+        return decimal_text(self._header.budget)
 
     def budget(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own share; the shares of others for those who may see them."""
@@ -104,7 +102,7 @@ class ServedStudy:
 
     def own(self, who: Identity) -> dict[str, Any]:
         """What a name has spent and left of its share; where its sessions are capped, also of this one."""
-        told = {"by": who.name, **self._part(who.name, who.budget_share_of(self._header.limit))}
+        told = {"by": who.name, **self._part(who.name, who.budget_share_of(self._header.budget))}
         turns = _turns(self.sessions, self._ledger, who)
         return told if turns is None else {**told, "session": self._of_session(who, turns)}
 
@@ -115,7 +113,7 @@ class ServedStudy:
     def share_left_to(self, who: Identity) -> Fraction:
         """What a name may still spend in all, as a share of the study's budget."""
         ledger = on_account(self._ledger, who, self.sessions)
-        return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.limit)
+        return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.budget)
 
     # Queries.
 
@@ -230,7 +228,7 @@ class ServedStudy:
         try:
             yield self._for(who)
         except PrivacyRefused as refusal:
-            part, facts = who.budget_share_of(self._header.limit), refusal_of(refusal)
+            part, facts = who.budget_share_of(self._header.budget), refusal_of(refusal)
             if part is None or facts is None or facts.largest != "0" or facts.by is not None:
                 raise
             spent = self._ledger.spent_by(who.name)
@@ -256,7 +254,7 @@ class ServedStudy:
 
     def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
         session = turns.session()
-        share = turns.budget_share(session, self._header.limit)
+        share = turns.budget_share(session, self._header.budget)
         left = None if share is None else max(0, share - self._ledger.spent_by(who.name))
         return {
             "left": None if left is None else decimal_text(left),
@@ -269,7 +267,7 @@ class ServedStudy:
         of the newest receipt of somebody who has none.
         """
         shares = self._shares_charged() | {
-            known.identity.name: known.identity.budget_share_of(self._header.limit)
+            known.identity.name: known.identity.budget_share_of(self._header.budget)
             for known in self.tokens.all()
         }
         return {name: self._part(name, budget_share) for name, budget_share in shares.items()}
@@ -277,14 +275,14 @@ class ServedStudy:
     def _shares_charged(self) -> dict[str, int | None]:
         """What was in force when each name was charged last.  Receipts never change: each is read once."""
         with self._looking:
-            for receipt in self._ledger.mentioning(_ANYTHING, self._looked_at):
+            for receipt in reversed(self._ledger.find(after=self._looked_at)):
                 self._looked_at = receipt.number
                 if receipt.order.by is not None:
-                    self._charged[receipt.order.by] = receipt.sub_limit
+                    self._charged[receipt.order.by] = receipt.budget_share
             return dict(self._charged)
 
 
-class _NothingNew(ForwardingLedger):
+class _NothingNew(InFront):
     """A ledger that finds what was charged, and charges nothing."""
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
@@ -296,7 +294,7 @@ class _NothingNew(ForwardingLedger):
 def _emptied(ledger: Ledger) -> Ledger:
     """The same budget, and nothing spent of it."""
     header = ledger.header
-    return MemoryLedger(Header.fresh(header.study, header.accounting, header.limit))
+    return MemoryLedger(Header.fresh(header.study, header.accounting, header.budget))
 
 
 def _nothing() -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger import Header, Ledger, Order, Receipt, SqliteLedger
-from adyton.kernel.ledger.base import next_receipt, now, same_limit
+from adyton.kernel.ledger.base import next_receipt, now, same_budget
 from adyton.kernel.ledger.links import fresh_secret
 from adyton.kernel.ledger.stored.sqlite import make_file
-from adyton.kernel.ledger.texts import carried_texts
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.ledgers.checkpoint import checkpoint_at
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
@@ -66,7 +67,7 @@ def amend(old: Study, new: Study) -> Amended:
     with closing(_opened(old)) as ledger:
         if not ledger.count():
             raise InvalidRequest("nothing was charged yet: simply change the study file")
-        if not same_limit(ledger.header.limit, new.allowed):
+        if not same_budget(ledger.header.budget, new.allowed):
             raise InvalidRequest("the budget of the new study is not that of the old one")
         checkpointed = (
             CheckpointedLedger(ledger, checkpoint_at(old.checkpoint)) if old.checkpoint is not None else None
@@ -162,7 +163,7 @@ def _opened(study: Study) -> SqliteLedger:
         study.ledger,
         study=study.fingerprint,
         accounting=study.accounting,
-        limit=study.allowed,
+        budget=study.allowed,
         facts=named_facts(study),
     )
 
@@ -179,14 +180,23 @@ def _beginning(ledger: SqliteLedger, new: Study, place: str, reason: str) -> tup
         raise InvalidRequest(
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
-    header = Header(new.fingerprint, ledger.header.accounting, ledger.header.limit, why["salt"])
+    header = Header(new.fingerprint, ledger.header.accounting, ledger.header.budget, why["salt"])
     began = began_in(ledger) if new.shared_budget is not None else None
-    texts = carried_texts(ledger.head(), totals.receipts, began)
-    # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
+    carried = ReceiptSubject("carried", receipts=totals.receipts, head=ledger.head(), began=began)
+    # In full, not the final ones: what was learned about the old units says nothing about new ones.
     radius = sum(radius_in_full(new, receipt.order) for receipt in ledger.receipts())
     spent = totals.spent
-    carried = Order(*texts, spent, radius, pure=totals.pure, unproved=totals.unproved > 0)
-    first = next_receipt(header, None, carried, why["at"], settled=0, last_of_name=None, secret=why["secret"])
+    order = Order(
+        f"CARRIED FROM THE LEDGER WITH HEAD {carried.head}",
+        json.dumps({"receipts": carried.receipts}),
+        spent,
+        radius,
+        pure=totals.pure,
+        unproved=totals.unproved > 0,
+        subject=carried,
+    )
+    known = {"final": FinalCost(0), "last_of_name": None, "secret": why["secret"]}
+    first = next_receipt(header, None, order, why["at"], **known)
     return header, first
 
 

@@ -73,6 +73,10 @@ class SynthesisPlan:
         return text_of_axes(self.axes)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def detail(self) -> str:
         """All that decides what is selected and measured, as canonical JSON."""
         machine = self.machine

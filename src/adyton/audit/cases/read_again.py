@@ -134,7 +134,7 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
                 Path(folder) / "ledger.sqlite",
                 study=study.fingerprint,
                 accounting=study.accounting,
-                limit=study.allowed,
+                budget=study.allowed,
             )
             return opened.enter_context(closing(_Bare(study, _Often(exact, n), ledger, bits)))
 

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from adyton.certify import Step
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Purse
+from adyton.kernel.exact import units_up
 from adyton.kernel.ledger.texts import Stored
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.noise.refine import Integers
 from adyton.noise_intervals.strategies import deviation_of
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import (
     MeasuredIntegers,
+    final_radius_together,
     measurement_from_text,
     measurement_to_text,
-    settled_together,
 )
 from adyton.planning.plan import PricedBatch
 
@@ -63,13 +65,14 @@ class WrittenTogether:
     def read(self, text: str) -> Sequence[Stored]:
         return self._of_each(measurement_from_text(text))
 
-    def settled(self, number: int, kept: Sequence[Stored]) -> int | None:
+    def final_cost(self, number: int, kept: Sequence[Stored]) -> FinalCost | None:
         units, measurement = self.claims.settling_units(self.batch), kept[0].released[0][0]
         if units is None:
             return None
         assert isinstance(measurement, MeasuredIntegers)
-        most = self.batch.radius
-        return settled_together(measurement, most, units, self.claims.noise_failure(number))
+        failure = self.claims.noise_failure(number)
+        radius = final_radius_together(measurement, self.batch.radius, units, failure)
+        return FinalCost(radius, units_up(failure))
 
     def _of_each(self, measurement: MeasuredIntegers) -> Sequence[Stored]:
         return [Stored([[measurement] for _ in plan.parts]) for plan in self.batch.plans]

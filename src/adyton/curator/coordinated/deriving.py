@@ -7,7 +7,7 @@ sum of its cells, and in the row space of its strategy, is determined already.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from adyton.kernel.ledger.texts import Stored
 from adyton.planning.coordinated.inferred import Derived, MeasuredIntegers, measurement_from_text
 from adyton.planning.coordinated.linear import LinearBatch, linears_of, problem_of
 from adyton.planning.known import assumptions_of
-from adyton.planning.learned import texts_of
 from adyton.planning.plan import QueryPlan
 from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
@@ -33,7 +32,6 @@ from adyton.query.request import AS_ASKED, Request, request_of
 if TYPE_CHECKING:
     from adyton.curator.curator import Curator
 
-TOGETHER = '["together"'
 _MOST = 256  # receipts that are looked at, the newest first
 _MOST_TEXTS = 2000  # of a batch, which are read again
 _DETERMINED = 1e-6  # of a row, that floats may be off by
@@ -77,7 +75,7 @@ def _widest(plan: QueryPlan) -> float:
 def _earlier(curator: Curator) -> Iterator[Earlier]:
     """The newest first."""
     for receipt in _receipts(curator._ledger):
-        text, texts = curator._ledger.recall(receipt.number), texts_of(receipt.order.query)
+        text, texts = curator._ledger.recall(receipt.number), receipt.order.texts
         if text is None or len(texts) > _MOST_TEXTS:
             continue
         problem = _problem(curator, texts)
@@ -86,14 +84,10 @@ def _earlier(curator: Curator) -> Iterator[Earlier]:
 
 
 def _receipts(ledger: Ledger) -> Iterator[Receipt]:
-    newest = ledger.count()
-    for number in range(newest, max(0, newest - _MOST), -1):
-        receipt = ledger.receipt(number)
-        if receipt is not None and receipt.order.detail.startswith(TOGETHER):
-            yield receipt
+    yield from ledger.find("workload", after=max(0, ledger.count() - _MOST))
 
 
-def _problem(curator: Curator, texts: list[str]) -> LinearBatch:
+def _problem(curator: Curator, texts: Sequence[str]) -> LinearBatch:
     """The cells follow from the texts alone."""
     queries = tuple(request_of(text, *curator.study.tables).query for text in texts)
     unit = curator.study.unit_of(queries[0].table)

@@ -68,7 +68,7 @@ class WrittenChoice:
             raise LedgerCorrupt("what is stored for a selection cannot be read")
         return kept
 
-    def settled(self, number: int, kept: ChosenPlaces) -> int | None:
+    def final_cost(self, number: int, kept: ChosenPlaces) -> None:
         return None
 
 

@@ -31,7 +31,7 @@ class WrittenTable:
     def read(self, text: str) -> Sequence[NoisyMarginal]:
         return from_text(text, self.plan.axes.shape)
 
-    def settled(self, number: int, kept: Sequence[NoisyMarginal]) -> int | None:
+    def final_cost(self, number: int, kept: Sequence[NoisyMarginal]) -> None:
         return None
 
 

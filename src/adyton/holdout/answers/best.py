@@ -152,7 +152,8 @@ class Choosing:
         which = hashlib.sha256(" ".join(digests).encode()).hexdigest()
         *parts, last = (f"BEST {part}/{cost} {which}" for part in range(1, cost + 1))
         self._refuse_beyond(plan, [*parts, last])
-        paid_before = [bought(self.ledger, plan, part, lambda _: "part of a choice") for part in parts]
+        shown = "part of a choice"
+        paid_before = [bought(self.ledger, plan, part, lambda _: shown, "vote") for part in parts]
         places = [receipt.number for receipt, *_ in paid_before]
 
         def winner(number: int) -> int:
@@ -160,7 +161,7 @@ class Choosing:
             rate = choosing_rate(plan, (*places, number))
             return exponential_weights.choose(gaps_below_best(sums), rate, self.bits)
 
-        paid = bought(self.ledger, plan, last, winner)
+        paid = bought(self.ledger, plan, last, winner, "vote")
         rate = choosing_rate(plan, (*places, paid[0].number))
         within = _shortfall(rate, len(digests), self.facts.confidence)
         share = min(Fraction(within, plan.frame.whole), Fraction(1))

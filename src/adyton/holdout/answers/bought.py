@@ -11,22 +11,23 @@ from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.kernel.ledger import Ledger, Order, Receipt
+from adyton.kernel.ledger.subjects import Kind, ReceiptSubject
 from adyton.refusals import Refusal, refusal_of, refused
 
 Release = Callable[[int], int | str]
 Bought = tuple[Receipt, str, bool]
-LAST = "LAST "
 
 
-def bought(ledger: Ledger, plan: PricedPlan, query: str, release: Release) -> Bought:
+def bought(ledger: Ledger, plan: PricedPlan, query: str, release: Release, kind: Kind = "score") -> Bought:
     """Charge, then read and release, then keep; or the answer that was given before."""
-    price = plan.price
+    price, subject = plan.price, ReceiptSubject(kind)
+    order = Order(query, plan.name, price, plan.radius, subject=subject)
     before = ledger.repeated(query, plan.name, price)
     if before is not None:
         return (*before, True)
     try:
         earlier = ledger.unanswered(query, plan.name, price)  # paid for before a crash
-        receipt = earlier or ledger.charge(Order(query, plan.name, price, plan.radius)).receipt
+        receipt = earlier or ledger.charge(order).receipt
         released = release(receipt.number)
         return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
     except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
@@ -47,9 +48,8 @@ def scores_left(plan: PricedPlan, spent: int) -> int | None:
 
 def closed_by(ledger: Ledger) -> Receipt | None:
     """The receipt of the last, exact score, if there was one."""
-    count = ledger.count()
-    newest = ledger.receipt(count) if count else None
-    return newest if newest is not None and newest.order.query.startswith(LAST) else None
+    found = ledger.find("last score", most=1)
+    return found[0] if found else None
 
 
 def used_up(ledger: Ledger, plan: PricedPlan) -> BudgetRefused:
@@ -106,7 +106,7 @@ def last_bought(ledger: Ledger, plan: GaussianPlan, digest: str, read: Callable[
     Of two processes that close at once one is charged; the other finds the holdout closed.
     Theorem: LAST-EXACT-SCORE.
     """
-    query, mine = f"{LAST}{digest}", None
+    query, mine = f"LAST {digest}", None
     try:
         receipt, mine = _closing(ledger, plan, query)
         kept = ledger.recall(receipt.number)
@@ -123,11 +123,12 @@ def _closing(ledger: Ledger, plan: GaussianPlan, query: str) -> tuple[Receipt, R
         last = closed_by(ledger)
         if last is not None and last.order.query == query:
             return last, None
-        left = ledger.header.limit - ledger.spent()
+        left = ledger.header.budget - ledger.spent()
         if last is not None or left < plan.price:
             raise used_up(ledger, plan)
         try:
-            made = ledger.charge(Order(query, plan.name, left, 0, unproved=True)).receipt
+            last_score = ReceiptSubject("last score")
+            made = ledger.charge(Order(query, plan.name, left, 0, unproved=True, subject=last_score)).receipt
             return made, made
         except PrivacyRefused as refusal:
             facts = refusal_of(refusal)

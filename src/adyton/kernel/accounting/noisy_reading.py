@@ -13,6 +13,7 @@ from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.privacy import Cost
 from adyton.kernel.schema import TextColumn
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.terms.measures import Extreme, Quantile
 
 LEVEL = 0.95
 
@@ -41,6 +42,17 @@ class NoisyReading:
         if any(isinstance(group, TextColumn) for group in self.reading.by):
             return self.radius_from_nothing()
         return self.times * _radius(self.mechanism, self.reading.sensitivity)
+
+    @property
+    def most_numbers(self) -> int | None:
+        """How many numbers with Gaussian noise are released, at most; None where that is not known in
+        advance, or the noise is another one.
+        """
+        if self.mechanism.norm != 2 or any(isinstance(group, TextColumn) for group in self.reading.by):
+            return None
+        searched = isinstance(self.reading.measure, Quantile | Extreme)  # compared in each cell of its own
+        cells = self.reading.sensitivity.cells if searched else self.reading.cells
+        return self.times * cells * len(self.reading.coordinates)
 
     def radius_from_nothing(self) -> int:
         """The radius around a unit that contributes nothing."""

@@ -167,6 +167,11 @@ def bits_of(answers: int) -> Fraction:
     return Fraction(log_up(Fraction(whole(answers, "the number of answers")))) / _LN2_DOWN
 
 
+def nats_up(bits: int) -> int:
+    """So many bits, in units of any size, in nats of the same size, rounded up."""
+    return math.ceil(bits * (_LN2_DOWN + Fraction(1, 10**16)))
+
+
 def rational(value: object, what: str) -> Fraction:
     """The exact value of a number that a person wrote; a float counts as the decimal it prints as."""
     match value:

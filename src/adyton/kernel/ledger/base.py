@@ -11,14 +11,15 @@ that, or a restored backup, keep a checkpoint somewhere else (``CheckpointedLedg
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, RequestIdUsed
-from adyton.kernel.ledger.links import Header, Order, Receipt, check_limits, fresh_secret
-from adyton.kernel.ledger.texts import receipts_carried, receipts_restored
+from adyton.kernel.ledger.links import Header, Order, Receipt, check_budgets, fresh_secret
+from adyton.kernel.ledger.subjects import Kind
+from adyton.kernel.ledger.validity import FinalCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the next receipt builds on: the radius of each receipt as its answer settled it."""
+    """What the next receipt builds on: the sum of final radii."""
 
     receipts: int = 0  # the number of the last one
     spent: int = 0
@@ -73,139 +74,126 @@ Keep = Callable[[Mark, Callable[[int], "Receipt | None"]], None]  # the mark, an
 First = Callable[[Receipt], None]
 
 
-class Ledger(Protocol):
-    """Append and read.  No update, no delete, no refund."""
+class Ledger:
+    """Append and read.  No update, no delete, no refund.
+
+    What a class does not define itself is that of the ledger ``behind`` it.  One that stores defines it all.
+    """
 
     @property
-    def header(self) -> Header: ...
+    def behind(self) -> Ledger:
+        """The ledger that this one stands in front of."""
+        raise TypeError("this ledger stores for itself")
+
+    @property
+    def header(self) -> Header:
+        return self.behind.header
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
-        """Check limit, sub-limit and cap and append, in one step.  A refusal leaves no trace.
+        """Check budget, budget share and cap and append, in one step.  A refusal leaves no trace.
 
         ``first`` is called with the receipt before it is written, while nobody else can write to the ledger,
         and not for a request id that was charged before.  If it raises, nothing is written.
         """
-        ...
+        return self.behind.charge(order, first)
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
         """Keep the answer that a receipt paid for, durably.  The first one wins and is returned.
 
-        ``radius`` is what the radius of the receipt came to, now that the answer is known: at most what was
-        charged, None for all of it.
+        ``radius`` is the final one of the receipt, now that the answer is known: at most what was charged,
+        None for all of it.  ``level``: the probability that it is too small, in units of 10**-18.
         """
-        ...
+        return self.behind.remember(number, answer, radius, level)
 
     def recall(self, number: int) -> str | None:
         """The answer that a receipt paid for, if it was kept."""
-        ...
+        return self.behind.recall(number)
 
-    def settled(self, number: int) -> int:
-        """What the radius of a receipt came to: as its answer says, in full while it has none."""
-        ...
+    def final_cost(self, number: int) -> FinalCost:
+        """The final validity cost of a receipt: as its answer says, in full while it has none."""
+        return self.behind.final_cost(number)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         """Append note ``index`` to a receipt if it is the next one, durably; False if another was first."""
-        ...
+        return self.behind.annotate(number, index, text)
 
     def notes(self, number: int, first: int = 0) -> list[str]:
         """The notes of a receipt, from note ``first`` on.  They may be secret; receipts never show them."""
-        ...
+        return self.behind.notes(number, first)
 
     def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given to this very query at this price."""
-        ...
+        return self.behind.repeated(query, detail, amount)
 
     def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
         """The newest receipt that paid for this very query at this price and has no answer yet."""
-        ...
+        return self.behind.unanswered(query, detail, amount)
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
         """The receipt that this request id of this name was charged under."""
-        ...
+        return self.behind.requested(request, by)
 
     def receipt(self, number: int) -> Receipt | None:
         """The receipt of this number."""
-        ...
+        return self.behind.receipt(number)
 
     def totals(self) -> Totals:
         """What the next receipt builds on."""
-        ...
-
-    def spent(self) -> int:
-        """All amounts together, in units of 10**-18."""
-        ...
-
-    def spent_radius(self) -> int:
-        """The sum of all radii, each as its answer settled it: what the next receipt builds on."""
-        ...
-
-    def spent_by(self, by: str | None) -> int:
-        """All amounts of one name together; None is whoever asks in process."""
-        ...
-
-    def left(self, spent: int) -> int:
-        """The most that whoever asks through this ledger could be charged, once ``spent`` is spent."""
-        ...
-
-    def head(self) -> str:
-        """The digest of the newest link: keep it elsewhere to notice a rollback."""
-        ...
-
-    def count(self) -> int:
-        """The number of the newest receipt, 0 before the first."""
-        ...
-
-    def receipts(self) -> Iterator[Receipt]:
-        """All of them, oldest first."""
-        ...
-
-    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
-        """Receipts after number ``after`` whose query has one of these words in it, oldest first."""
-        ...
-
-    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
-        """The newest receipt between these two numbers that counts all there is (``counts_all``), with a
-        query that starts and ends like this.  It takes the same time after any history.
-        """
-        ...
-
-    def verify(self, head: str | None = None) -> Verification:
-        """Replay everything; LedgerCorrupt unless all is intact and, if given, ``head`` is in the chain."""
-        ...
-
-    def mark(self, keep: Keep | None = None) -> Mark:
-        """How far the ledger is; ``keep`` is called with it while nobody else can write to the ledger."""
-        ...
-
-    def close(self) -> None:
-        """Lets go of whatever it holds open."""
-        ...
-
-
-class FromTotals(ABC):
-    """What follows from the header and the totals, in whatever store they are."""
-
-    header: Header
-
-    @abstractmethod
-    def totals(self) -> Totals:
-        """What the next receipt builds on."""
+        return self.behind.totals()
 
     def spent(self) -> int:
         """All amounts together, in units of 10**-18."""
         return self.totals().spent
 
     def spent_radius(self) -> int:
-        """The sum of all radii, each as its answer settled it: what the next receipt builds on."""
+        """The sum of all final radii: what the next receipt builds on."""
         return self.totals().radius
+
+    def spent_by(self, by: str | None) -> int:
+        """All amounts of one name together; None is whoever asks in process."""
+        return self.behind.spent_by(by)
+
+    def left(self, spent: int) -> int:
+        """The most that whoever asks through this ledger could be charged, once ``spent`` is spent."""
+        return self.behind.left(spent)
+
+    def head(self) -> str:
+        """The digest of the newest link: keep it elsewhere to notice a rollback."""
+        return self.behind.head()
 
     def count(self) -> int:
         """The number of the newest receipt, 0 before the first."""
         return self.totals().receipts
 
-    def left(self, spent: int) -> int:
-        """The most that could be charged, once ``spent`` is spent: no name has a part of its own here."""
-        return self.header.limit - spent
+    def receipts(self) -> Iterator[Receipt]:
+        """All of them, oldest first."""
+        return self.behind.receipts()
+
+    def find(
+        self,
+        kind: Kind | None = None,
+        key: str | None = None,
+        *,
+        after: int = 0,
+        below: int | None = None,
+        most: int | None = None,
+    ) -> list[Receipt]:
+        """Receipts of this kind, or of any, and with this key, if one is named: those between two numbers,
+        the newest first, so many at most.  By kind and key the newest takes the same time after any history.
+        """
+        return self.behind.find(kind, key, after=after, below=below, most=most)
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Replay everything; LedgerCorrupt unless all is intact and, if given, ``head`` is in the chain."""
+        return self.behind.verify(head)
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        """How far the ledger is; ``keep`` is called with it while nobody else can write to the ledger."""
+        return self.behind.mark(keep)
+
+    def close(self) -> None:
+        """Lets go of whatever it holds open."""
+        self.behind.close()
 
 
 def documented(kind: type[_Kind]) -> type[_Kind]:
@@ -217,12 +205,14 @@ def documented(kind: type[_Kind]) -> type[_Kind]:
     return kind
 
 
-class InFront:
-    """A ledger in front of another one."""
+class InFront(Ledger):
+    """A ledger in front of another one: whatever it does not change goes through."""
 
-    _ledger: Ledger
     name: str | None = None  # of whoever is charged through it; None in process
     most_at_once: int | None = None  # that one charge through it may be, if not all that is left
+
+    def __init__(self, behind: Ledger) -> None:
+        self._ledger = behind
 
     @property
     def behind(self) -> Ledger:
@@ -316,11 +306,11 @@ def least_left(ledger: Ledger, left: int, receipt: Receipt | None = None) -> int
     return min(left, shared_budget.left_in_shared_budget(receipt)) if shared_budget is not None else left
 
 
-def totals_after(last: Receipt | None, settled: int) -> Totals:
-    """What comes after ``last`` builds on its totals, with its radius as that was settled."""
+def totals_after(last: Receipt | None, final: FinalCost) -> Totals:
+    """What comes after ``last`` builds on its totals, with its final radius."""
     if last is None:
         return Totals()
-    radius = last.spent_radius - last.order.radius + settled
+    radius = last.spent_radius - last.order.radius + final.radius
     return Totals(last.number, last.spent, radius, last.spent_pure, last.unproved)
 
 
@@ -330,41 +320,46 @@ def next_receipt(
     order: Order,
     asked_at: str,
     *,
-    settled: int,
+    final: FinalCost,
     last_of_name: Receipt | None,
     secret: str,
 ) -> Receipt:
-    """The receipt that follows ``last``, or a refusal: beyond the limit, the sub-limit or the order's cap.
+    """The receipt that follows ``last``, or a refusal: beyond the budget, the budget share or the cap.
 
-    ``settled`` is what the radius of ``last`` came to, 0 if there is none, and ``last_of_name`` the newest
-    receipt of whoever asks.
+    ``final`` is the final cost of ``last``, 0 if there is none, and ``last_of_name`` the newest receipt of
+    whoever asks.
+
+    The first receipt of a study that goes on under corrected facts carries what the old ledger has spent.
+    Its number goes on where the old ledger ended.  Shares of delta for discovered groups, and shares of the
+    failure probability, go by the number of a receipt: so none of them is used twice.
     """
-    if not 0 <= settled <= (last.order.radius if last else 0):
-        raise LedgerCorrupt("an answer of the ledger settles more than its receipt was charged")
+    if not 0 <= final.radius <= (last.order.radius if last else 0):
+        raise LedgerCorrupt("an answer of the ledger has a larger final radius than its receipt was charged")
     if last_of_name is not None and last_of_name.order.by != order.by:
         raise LedgerCorrupt(f"receipt {last_of_name.number} of the ledger is filed under another name")
-    carried = receipts_carried(order.query, order.detail)
+    carried = order.subject.receipts if order.kind == "carried" else 0
     if carried and last is not None:
         raise InvalidRequest("only the first receipt of a ledger can carry what another one has spent")
-    before = totals_after(last, settled)
-    lost = receipts_restored(order.query, order.detail)
+    before = totals_after(last, final)
+    lost = order.subject.receipts if order.kind == "restored" else 0
     if lost and lost < before.receipts:
         raise InvalidRequest("only what a ledger has lost can be restored: it has later receipts")
     number = max(before.receipts, lost) or carried
     spent_by = last_of_name.spent_by if last_of_name else 0
-    check_limits(header, before.spent, order, spent_by)
+    check_budgets(header, before.spent, order, spent_by)
     if order.cap is not None:
         order.cap.check(number, before.radius, order.radius)
     return Receipt(
         number=number + 1,
-        order=replace(order, cap=None, sub_limit=None),
+        order=replace(order, cap=None, budget_share=None),
         spent=before.spent + order.amount,
         spent_radius=before.radius + order.radius,
         spent_pure=before.pure + order.pure,
         unproved=before.unproved + order.unproved,
         spent_by=spent_by + order.amount,
-        sub_limit=order.sub_limit,
-        settled=settled,
+        budget_share=order.budget_share,
+        final_radius=final.radius,
+        final_level=final.level,
         asked_at=asked_at,
         previous=last.digest if last else header.digest,
         secret=secret,
@@ -373,7 +368,7 @@ def next_receipt(
 
 def check_first(header: Header, order: Order) -> None:
     """Refuses what a new ledger would refuse, so that no file is made for it."""
-    next_receipt(header, None, order, now(), settled=0, last_of_name=None, secret=fresh_secret())
+    next_receipt(header, None, order, now(), final=FinalCost(0), last_of_name=None, secret=fresh_secret())
 
 
 def charged_before(earlier: Receipt, order: Order) -> Charged:
@@ -394,6 +389,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def same_limit(theirs: int, ours: int) -> bool:
-    """The last digits of a conversion may differ between versions of a library; the written limit rules."""
+def same_budget(theirs: int, ours: int) -> bool:
+    """The last digits of a conversion may differ between versions of a library; the written one rules."""
     return abs(theirs - ours) * 10**6 <= ours

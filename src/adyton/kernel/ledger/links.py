@@ -21,7 +21,9 @@ from functools import lru_cache
 
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import decimal_text
+from adyton.kernel.ledger.subjects import NOTE, Kind, ReceiptSubject
 from adyton.kernel.ledger.texts import check_amount, check_label, check_name, check_text
+from adyton.kernel.ledger.validity import NOTHING_KNOWN, FinalCost, ValidityRecord
 from adyton.refusals import Refusal, refused
 
 RADIUS, QUERIES = "mu0²", "queries"
@@ -72,7 +74,7 @@ class Header:
 
     study: str
     accounting: str
-    limit: int
+    budget: int
     salt: str
 
     def __post_init__(self) -> None:
@@ -82,21 +84,21 @@ class Header:
             raise InvalidRequest(
                 f"accounting is one of {', '.join(ACCOUNTING_NAMES)}, not {self.accounting!r}"
             )
-        check_amount(self.limit, "the limit", least=1)
+        check_amount(self.budget, "the budget", least=1)
 
     @classmethod
-    def fresh(cls, study: str, accounting: str, limit: int) -> Header:
+    def fresh(cls, study: str, accounting: str, budget: int) -> Header:
         """A header with a salt of its own, so that no two ledgers ever share a head."""
-        return cls(study, accounting, limit, fresh_secret())
+        return cls(study, accounting, budget, fresh_secret())
 
     @property
     def digest(self) -> str:
-        return _digest("header", self.study, self.accounting, self.limit, self.salt)
+        return _digest("header", self.study, self.accounting, self.budget, self.salt)
 
     @property
     def open(self) -> OpenHeader:
         """The part that everybody may see."""
-        return OpenHeader(self.accounting, self.limit, self.digest)
+        return OpenHeader(self.accounting, self.budget, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class OpenHeader:
     """
 
     accounting: str
-    limit: int
+    budget: int
     digest: str
 
 
@@ -116,9 +118,10 @@ class Order:
 
     ``radius`` is what validity pays for the Gaussian part, as mu0 squared (in a study that rounds, in
     bits); ``pure`` for the rest of what is released, as an epsilon for exchanging one unit; ``unproved``
-    says that no theorem covers it. ``by`` is who asks, None in process. ``cap`` and ``sub_limit``, which is
-    the limit of that name, are conditions of the charge and no part of what is charged: they are not
-    compared, so that a retry finds its receipt although they have been reached or changed since.
+    says that no theorem covers it, and ``validity`` what more is known.  ``subject`` says what it is for.
+    ``by`` is who asks, None in process.  ``cap`` and ``budget_share``, which is the budget of that name, are
+    conditions of the charge and no part of what is charged: they are not compared, so that a retry finds its
+    receipt although they have been reached or changed since.
     """
 
     query: str
@@ -130,7 +133,9 @@ class Order:
     by: str | None = None
     pure: int = 0
     unproved: bool = False
-    sub_limit: int | None = field(default=None, compare=False)
+    budget_share: int | None = field(default=None, compare=False)
+    subject: ReceiptSubject = NOTE
+    validity: ValidityRecord = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         check_text(self.query, "the query")
@@ -142,18 +147,36 @@ class Order:
             raise InvalidRequest("unproved is True or False")
         check_label(self.request, "a request id")
         check_name(self.by)
-        if self.sub_limit is not None:
-            check_amount(self.sub_limit, "a sub-limit", least=0)
+        if self.budget_share is not None:
+            check_amount(self.budget_share, "a budget share", least=0)
+        if not isinstance(self.subject, ReceiptSubject) or not isinstance(self.validity, ValidityRecord):
+            raise InvalidRequest("an order has a subject, and a record for validity")
+        if self.linear_radius < 0:
+            raise InvalidRequest("the Gaussian numbers of a charge have a larger radius than the charge")
+
+    @property
+    def kind(self) -> Kind:
+        return self.subject.kind
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The canonical text of each query."""
+        return self.subject.texts or (self.query,)
+
+    @property
+    def linear_radius(self) -> int:
+        """What of the radius is not that of Gaussian numbers."""
+        return self.validity.linear_radius(self.radius)
 
 
-def check_limits(header: Header, spent: int, order: Order, spent_by: int) -> None:
-    """Refuses what goes beyond the limit, or beyond that of whoever asks."""
-    left = header.limit - spent
+def check_budgets(header: Header, spent: int, order: Order, spent_by: int) -> None:
+    """Refuses what goes beyond the budget, or beyond the share of whoever asks."""
+    left, share = header.budget - spent, order.budget_share
     if order.amount > left:
-        raise _beyond(header, order.amount, spent, header.limit, left)
-    if order.sub_limit is not None and spent_by + order.amount > order.sub_limit:
-        left = max(min(left, order.sub_limit - spent_by), 0)
-        raise _beyond(header, order.amount, spent_by, order.sub_limit, left, by=order.by or "nobody named")
+        raise _beyond(header, order.amount, spent, header.budget, left)
+    if share is not None and spent_by + order.amount > share:
+        left = max(min(left, share - spent_by), 0)
+        raise _beyond(header, order.amount, spent_by, share, left, by=order.by or "nobody named")
 
 
 def _beyond(
@@ -182,7 +205,9 @@ class OpenLink:
     radius: int
     pure: int
     unproved: int
-    settled: int
+    validity: ValidityRecord
+    final_radius: int
+    final_level: int
     spent: int
     spent_radius: int
     spent_pure: int
@@ -199,7 +224,9 @@ class OpenLink:
             self.radius,
             self.pure,
             self.unproved,
-            self.settled,
+            self.validity.text,
+            self.final_radius,
+            self.final_level,
             self.spent,
             self.spent_radius,
             self.spent_pure,
@@ -213,10 +240,11 @@ class OpenLink:
 class Receipt:
     """One link of the chain.  The totals include this order.
 
-    ``settled`` is what the radius of the receipt before came to, 0 for the first: less than was charged, if
-    its answer was there by then and said so.  ``spent_radius`` is the sum of all settled radii before, and
-    this order's own radius in full.  ``unproved`` counts the orders that no theorem covers.  ``spent_by`` is
-    the total of whoever asked, and ``sub_limit`` was in force for that name.
+    ``final_radius`` is the final validity cost of the receipt before, 0 for the first: less than was charged,
+    if its answer was there by then and said so; then ``final_level`` is how likely that is too little.
+    ``spent_radius`` is the sum of all final radii before, and this order's own radius in full.  ``unproved``
+    counts the orders that no theorem covers.  ``spent_by`` is the total of whoever asked, and
+    ``budget_share`` was in force for that name.
 
     >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
     >>> (receipt,) = curator.receipts()
@@ -231,8 +259,9 @@ class Receipt:
     spent_pure: int
     unproved: int
     spent_by: int
-    sub_limit: int | None
-    settled: int
+    budget_share: int | None
+    final_radius: int
+    final_level: int
     asked_at: str
     previous: str
     secret: str
@@ -246,7 +275,8 @@ class Receipt:
             self.secret,
             order.by,
             self.spent_by,
-            self.sub_limit,
+            self.budget_share,
+            order.subject.text,
             order.query,
             order.detail,
             order.request,
@@ -261,7 +291,9 @@ class Receipt:
             radius=self.order.radius,
             pure=self.order.pure,
             unproved=self.unproved,
-            settled=self.settled,
+            validity=self.order.validity,
+            final_radius=self.final_radius,
+            final_level=self.final_level,
             spent=self.spent,
             spent_radius=self.spent_radius,
             spent_pure=self.spent_pure,
@@ -307,15 +339,15 @@ def text_digest(text: str) -> str:
     return hashed.hexdigest()
 
 
-def answer_digest(receipt: Receipt, radius: int, content: str) -> str:
-    """Ties an answer, by the digest ``content`` of its text, and its settled radius to their receipt."""
-    return _digest_of_answer(receipt.digest, radius, content)
+def answer_digest(receipt: Receipt, final: FinalCost, content: str) -> str:
+    """Ties an answer, by the digest ``content`` of its text, and its final cost to their receipt."""
+    return _digest_of_answer(receipt.digest, final, content)
 
 
 @lru_cache(maxsize=8)
-def _digest_of_answer(receipt: str, radius: int, content: str) -> str:
+def _digest_of_answer(receipt: str, final: FinalCost, content: str) -> str:
     """The next query looks at the newest answer twice."""
-    return _digest("answer", receipt, radius, content)
+    return _digest("answer", receipt, *final, content)
 
 
 def note_digest(receipt: Receipt, index: int, text: str) -> str:

@@ -10,8 +10,9 @@ from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger.base import Verification, next_receipt
 from adyton.kernel.ledger.links import Header, OpenHeader, OpenLink, Receipt
 from adyton.kernel.ledger.texts import check_head
+from adyton.kernel.ledger.validity import FinalCost
 
-Settled = Callable[[int], int | None]  # the radius stored with the answer of a receipt, if there is one
+Final = Callable[[int], FinalCost | None]  # what is stored with the answer of a receipt, if there is one
 OfName = Callable[[str | None], Receipt | None]
 
 
@@ -25,7 +26,7 @@ def replay(
     head: str | None,
     last: Receipt | None = None,
     *,
-    settled: Settled,
+    final: Final,
     of_name: OfName = no_receipt,
 ) -> Verification:
     """Charge every order again, from the header or the receipt ``last`` on, and compare link by link.
@@ -40,7 +41,7 @@ def replay(
         by = receipt.order.by
         if by not in names:
             names[by] = of_name(by)
-        if receipt != _due(header, last, receipt, names[by], settled):
+        if receipt != _due(header, last, receipt, names[by], final):
             raise LedgerCorrupt(f"receipt {receipt.number} of the ledger does not follow from the last one")
         last, names[by], newest = receipt, receipt, receipt.digest
         found = found or newest == head
@@ -50,19 +51,20 @@ def replay(
 
 
 def _due(
-    header: Header, last: Receipt | None, receipt: Receipt, of_name: Receipt | None, settled: Settled
+    header: Header, last: Receipt | None, receipt: Receipt, of_name: Receipt | None, final: Final
 ) -> Receipt | None:
     """Whether the answer came before the next charge is not written down: both radii are what was true."""
-    in_full = last is None or receipt.settled == last.order.radius
-    if not in_full and last is not None and receipt.settled != settled(last.number):
+    then = FinalCost(receipt.final_radius, receipt.final_level)
+    in_full = last is None or then == FinalCost(last.order.radius)
+    if not in_full and last is not None and then != final(last.number):
         return None
     try:
         return next_receipt(
             header,
             last,
-            replace(receipt.order, sub_limit=receipt.sub_limit),
+            replace(receipt.order, budget_share=receipt.budget_share),
             receipt.asked_at,
-            settled=receipt.settled,
+            final=then,
             last_of_name=of_name,
             secret=receipt.secret,
         )
@@ -79,9 +81,10 @@ def replay_open(
     """The same for whoever sees only the open part of each link, and the ``own`` receipts: all of one name,
     or of several.
 
-    Checked are the chain, its totals and the limit, that each own receipt is a link of it, and that the
-    totals of each name follow from its receipts and keep their sub-limits.  That an answer settled what the
-    next link says is for those who may read the answers: here it is at most what was charged.
+    Checked are the chain, its totals and the budget, that each own receipt is a link of it, and that the
+    totals of each name follow from its receipts and keep their budget shares.  That the final radius
+    which the next link names is that of an answer is for those who may read it: here it is at most what was
+    charged.
     """
     mine = {receipt.number: receipt for receipt in own}
     check_head(head)
@@ -108,27 +111,30 @@ def replay_open(
 
 def _follows(header: Header | OpenHeader, last: OpenLink | None, link: OpenLink) -> bool:
     """The first link may have any number: it may carry what another ledger has spent."""
-    amounts = (link.amount - 1, link.radius, link.pure, link.settled, link.number - 1)
-    if any(type(amount) is not int or amount < 0 for amount in amounts) or link.spent > header.limit:
+    amounts = (link.amount - 1, link.radius, link.pure, link.final_radius, link.final_level, link.number - 1)
+    if any(type(amount) is not int or amount < 0 for amount in amounts) or link.spent > header.budget:
         return False
-    if last is None:
-        own = (link.amount, link.radius, link.pure, 0, header.digest)
-        totals = (link.spent, link.spent_radius, link.spent_pure, link.settled, link.previous)
-        return totals == own and link.unproved in (0, 1)
-    if link.number <= last.number:  # it may go on further up, after a restored copy
+    if link.validity.linear_radius(link.radius) < 0:
         return False
-    due = (
-        last.spent + link.amount,
-        last.spent_radius - last.radius + link.settled + link.radius,
-        last.spent_pure + link.pure,
-        last.digest,
-    )
-    told = (link.spent, link.spent_radius, link.spent_pure, link.previous)
-    return told == due and link.settled <= last.radius and link.unproved - last.unproved in (0, 1)
+    due, before = (link.amount, link.radius, link.pure, header.digest), 0
+    final, full = _final(link), FinalCost(0)
+    if last is not None:
+        if link.number <= last.number:  # it may go on further up, after a restored copy
+            return False
+        radius = last.spent_radius - last.radius + final.radius + link.radius
+        due = (last.spent + link.amount, radius, last.spent_pure + link.pure, last.digest)
+        full, before = FinalCost(last.radius), last.unproved
+    totals = (link.spent, link.spent_radius, link.spent_pure, link.previous)
+    possible = final == full or final.radius < full.radius
+    return totals == due and possible and link.unproved - before in (0, 1)
+
+
+def _final(link: OpenLink) -> FinalCost:
+    return FinalCost(link.final_radius, link.final_level)
 
 
 def _is_beyond(receipt: Receipt) -> bool:
-    return receipt.sub_limit is not None and receipt.spent_by > receipt.sub_limit
+    return receipt.budget_share is not None and receipt.spent_by > receipt.budget_share
 
 
 def _exchanged() -> LedgerCorrupt:

@@ -3,10 +3,6 @@
 What was released is a text of one explicit shape, checked: no pickle, no import by name.  A column of few
 integers is a list of their digits.  One of many is ``{"cells": how many, "bytes": 1 to 8 of each, "base64":
 two's complement, the lowest byte first}``.
-
-The first receipt of a study that goes on under corrected facts carries what the old ledger has spent.  Its
-number goes on where the old ledger ended.  Shares of delta for discovering groups, and shares of the failure
-probability, go by the number of a receipt: so none of them is used twice.
 """
 
 from __future__ import annotations
@@ -32,8 +28,6 @@ Keys = list[list[str | int]]
 
 _MANY = 256
 _WHOLE = 8  # bytes of a machine integer
-_CARRIED = "CARRIED FROM THE LEDGER WITH HEAD "
-RESTORED = "RESTORED; LOST WAS WHAT CAME UP TO THE HEAD "
 
 
 # Texts and whole numbers that every store gives back -------------------------------------------------------
@@ -84,16 +78,6 @@ def check_head(head: object) -> None:
 
 def check_name(name: object) -> None:
     check_label(name, "the name of who asks")
-
-
-def check_settled(radius: int | None, most: int) -> int:
-    """What a radius came to, once its answer is known: never more than was charged; None: all of it."""
-    if radius is None:
-        return most
-    check_amount(radius, "the settled radius of an answer", least=0)
-    if radius > most:
-        raise InvalidRequest("the settled radius of an answer cannot be more than its receipt was charged")
-    return radius
 
 
 def check_label(label: object, what: str) -> None:
@@ -178,61 +162,3 @@ def _column(known: Any) -> Cells:
     array <<= 8 * (_WHOLE - size)
     array >>= 8 * (_WHOLE - size)  # the sign comes down with it
     return Cells(array)
-
-
-# What is carried on from an older ledger -------------------------------------------------------------------
-
-
-def carried_texts(head: str, receipts: int, began: str | None = None) -> tuple[str, str]:
-    """The query and the detail of an order that carries so many receipts, up to this head.
-
-    ``began``: the digest of the header of the ledger that has receipt 1, where the study shares a budget.
-    """
-    more = {"began": began} if began is not None else {}
-    return _CARRIED + head, json.dumps({"receipts": receipts, **more})
-
-
-def receipts_carried(query: str, detail: str) -> int:
-    """How many receipts an order carries: 0 unless it has exactly the texts of one that carries some."""
-    return _receipts_of(_CARRIED, query, detail, ("began",))
-
-
-def ledger_carried(query: str, detail: str) -> str | None:
-    """The digest of the header of the ledger that has receipt 1, if an order that carries receipts has it."""
-    if not receipts_carried(query, detail):
-        return None
-    began: str | None = json.loads(detail).get("began")
-    return began
-
-
-def restored_texts(head: str, receipts: int) -> tuple[str, str]:
-    """Those of an order that stands for what a restored copy has lost: so many receipts, up to this head."""
-    return RESTORED + head, json.dumps({"receipts": receipts})
-
-
-def receipts_restored(query: str, detail: str) -> int:
-    """The number of the last receipt that was lost: 0 unless it has exactly the texts of such an order."""
-    return _receipts_of(RESTORED, query, detail)
-
-
-def _receipts_of(begin: str, query: str, detail: str, more: tuple[str, ...] = ()) -> int:
-    if not query.startswith(begin):
-        return 0
-    try:
-        known = json.loads(detail)
-        receipts = known.pop("receipts")
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return 0
-    if type(receipts) is not int or receipts < 1:
-        return 0
-    if any(name not in more or not isinstance(value, str) for name, value in known.items()):
-        return 0
-    return receipts if detail == json.dumps({"receipts": receipts, **known}) else 0
-
-
-_ALL_COUNTED, _NOT_ALL = "SELECT COUNT(", (" WHERE ", " GROUP BY ")
-
-
-def counts_all(query: str) -> bool:
-    """Whether it counts something first, without a filter and without groups."""
-    return query.startswith(_ALL_COUNTED) and not any(word in query for word in _NOT_ALL)

@@ -62,7 +62,9 @@ class Choice(ReadOnce):
         amount = protection.rule.amount(ComposedCost(((self.machine.cost(), 1), *values)))
         if protection.is_pure:
             return Due(amount, stability_units(ComposedCost(((PureCost(self.exchanged), 1), *radii))))
-        return Due(amount, stability_units(ComposedCost(radii)) if radii else 0, units_up(self.exchanged))
+        radius = stability_units(ComposedCost(radii)) if radii else 0
+        values_known = ((self.machine.k, radius),) if isinstance(self.values, GaussianNoise) else ()
+        return Due(amount, radius, units_up(self.exchanged), gaussian=values_known)
 
     @property
     def exchanged(self) -> Fraction:

@@ -50,7 +50,8 @@ class Monitor(ReadOnce):
         if sparse.monotone and protection.unit.adjacency != "add-remove":
             raise InvalidRequest("numbers move one way only where units are added or removed")
         validity = of_validity(protection.rule.name, self.machine, 2 if both_ways else 1)
-        return Due(protection.rule.amount(self.machine.cost()), *validity)
+        gaussian = ((sparse.positives, validity[0]),) if _gaussian_values(self.machine, protection) else ()
+        return Due(protection.rule.amount(self.machine.cost()), *validity, gaussian=gaussian)
 
     def check(self, reading: Reading, factor: int, protection: Protection) -> None:
         """Refuses a number that one unit can move farther than was paid for.
@@ -130,7 +131,9 @@ class Pmw(ReadOnce):
                 raise InvalidRequest("this noise is not of a kind whose cost is proved")
             parts += ((self.total_noise.cost(_ONE), 1),)
         validity = _validity_with_total(protection.rule.name, self.machine, self.total_noise)
-        return Due(protection.rule.amount(ComposedCost(parts)), *validity)
+        numbers = sparse_of(self.machine).positives + (self.total_noise is not None)
+        gaussian = ((numbers, validity[0]),) if _gaussian_values(self.machine, protection) else ()
+        return Due(protection.rule.amount(ComposedCost(parts)), *validity, gaussian=gaussian)
 
     def check(self, reading: Reading, factor: int, protection: Protection) -> None:
         """Refuses what is not a count of which a unit is at most one.  Theorem: PMW-PRIVACY."""
@@ -156,6 +159,11 @@ class Pmw(ReadOnce):
 
     def release(self, source: Source, bits: Bits) -> Any:
         raise TypeError("what is compared later is not released at once")
+
+
+def _gaussian_values(machine: Machine, protection: Protection) -> bool:
+    """Whether the radius is that of noisy values, and not of comparisons."""
+    return isinstance(machine, NumericSparse) and machine.gaussian and not protection.is_pure
 
 
 def _checked(machine: Machine) -> Sparse:

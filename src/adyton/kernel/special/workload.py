@@ -49,7 +49,9 @@ class Workload(ReadOnce):
         """
         unit = self._checked(protection)
         amount = protection.rule.amount(self.noise.cost(unit.adjacency))
-        return Due(max(self.at_least, amount), stability_units(self.noise.radius()))
+        radius, noise = stability_units(self.noise.radius()), self.noise
+        known = ((noise.strategy.rows, radius),) if isinstance(noise, GaussianMeasured) else ()
+        return Due(max(self.at_least, amount), radius, gaussian=known)
 
     def _checked(self, protection: Protection) -> PrivacyUnit:
         protection.refuse_split_or_rounded("a batch that is measured together")

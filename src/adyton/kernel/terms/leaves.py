@@ -125,7 +125,8 @@ class DayFrom:
 
     def __post_init__(self) -> None:
         lattice = getattr(self.inner, "lattice", None)
-        if lattice is None or isinstance(self.inner, DayOf | Day | DayFrom) or lattice.step.denominator != 1:
+        other = isinstance(self.inner, DayOf | Day | DayFrom | Column)  # with a lattice, but no numbers
+        if lattice is None or other or lattice.step.denominator != 1:
             raise InvalidRequest("a date is made of a whole number of days")
         whole = lattice.scaled(lattice.step.numerator)
         if not _FIRST_DAY <= whole.low <= whole.high <= _LAST_DAY:

@@ -20,7 +20,7 @@ STABILITY = Topic(
     "it says of that row is compared, beside how much better it is on rows that it was trained on.",
 )
 _CHANGES, _ROWS = 20, 300
-_NEIGHBOURS = (1, 4, 16, 64)
+_NEIGHBORS = (1, 4, 16, 64)
 _HAIR = 2.0**-40
 _ERRORS = 6  # standard errors: a false alarm in 5e8
 MARK = 2.0**-20
@@ -34,7 +34,7 @@ def stability(rng: np.random.Generator) -> LabReport:
     def measured(model: Any) -> MeasuredStability:
         return stability_of(model, X, y, changes=_CHANGES, seed=seed, chances=True)
 
-    by_number = {k: measured(adjacency(k, algorithm="kd_tree")) for k in _NEIGHBOURS}
+    by_number = {k: measured(adjacency(k, algorithm="kd_tree")) for k in _NEIGHBORS}
     hidden, shown = measured(Marked()), measured(Marked(looks=True))
     findings = [_gap(f"{k} neighbor{'s' * (k > 1)}", one) for k, one in by_number.items()]
     findings += [_gap(name, measured(model)) for name, model in others.items()]

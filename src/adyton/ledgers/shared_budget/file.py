@@ -17,10 +17,12 @@ from adyton.certify import Amount, RoundedGuarantee
 from adyton.certify.budget import SharedBudgetTotals
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
-from adyton.kernel.ledger.base import Totals, Verification, same_limit
-from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_limits, text_digest
+from adyton.kernel.ledger.base import Totals, Verification, same_budget
+from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_budgets, text_digest
 from adyton.kernel.ledger.stored.checking import stored_facts
 from adyton.kernel.ledger.stored.sqlite import SqliteLedger
+from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.privacy import Adjacency, Guarantee
 from adyton.ledgers.shared_budget.facts import Rows, SharedBudgetFacts, Unit
 from adyton.refusals import refusal_of, refused
@@ -72,8 +74,8 @@ class SharedBudget(Shown):
             self.facts = SharedBudgetFacts.of(self._ledger.facts(), self.path.name)
             header = self._ledger.header
             theirs = (header.study, header.accounting)
-            if theirs != (self.facts.fingerprint, self.facts.accounting) or not same_limit(
-                header.limit, self.facts.allowed
+            if theirs != (self.facts.fingerprint, self.facts.accounting) or not same_budget(
+                header.budget, self.facts.allowed
             ):
                 raise LedgerCorrupt(f"the facts of the shared budget {self.path.name} were changed")
         except BaseException:
@@ -180,7 +182,7 @@ class SharedBudget(Shown):
         """What ``enter`` would refuse now."""
         totals = self._ledger.totals()
         try:
-            check_limits(self._ledger.header, totals.spent, order, 0)
+            check_budgets(self._ledger.header, totals.spent, order, 0)
         except PrivacyRefused as refusal:
             raise self._refused(refusal) from None
         if capped and order.cap is not None:
@@ -192,7 +194,7 @@ class SharedBudget(Shown):
         attempts = self._attempts(study, entrant, receipt.number)
         return next((known for known in attempts if _sealed(known) == charged), None)
 
-    def confirm(self, behind: Receipt, receipt: Receipt, shown: str, radius: int | None) -> None:
+    def confirm(self, behind: Receipt, receipt: Receipt, shown: str, final: FinalCost | None) -> None:
         """Durably, before anybody sees it: which answer a study shows for what the shared budget was charged.
 
         Claim:    for one receipt of the shared budget at most one text is ever shown, although the ledger of
@@ -202,7 +204,7 @@ class SharedBudget(Shown):
         said = text_digest(json.dumps([receipt.digest, shown]))
         stored = self._ledger.recall(behind.number)
         if stored is None:
-            stored = self._ledger.remember(behind.number, said, radius)
+            stored = self._ledger.remember(behind.number, said, *(final or ()))
         if stored != said:
             raise self._study_behind(receipt.number)
 
@@ -227,11 +229,11 @@ class SharedBudget(Shown):
 
     def left(self) -> int:
         """What may still be charged, in units."""
-        return self._ledger.header.limit - self._ledger.totals().spent
+        return self._ledger.header.budget - self._ledger.totals().spent
 
     def share(self) -> SharedBudgetTotals:
         """What all studies together have spent, and what is left."""
-        totals, budget, facts = self._ledger.totals(), self._ledger.header.limit, self.facts
+        totals, budget, facts = self._ledger.totals(), self._ledger.header.budget, self.facts
         return SharedBudgetTotals(
             name=self.name,
             guarantee=RoundedGuarantee(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
@@ -314,8 +316,9 @@ def _request(ledger: str, number: int, attempt: int) -> str:
 
 def _order(study: Header, entrant: Entrant, receipt: Receipt, attempt: int, cap: Cap | None) -> Order:
     charged = receipt.order
-    told = (charged.query, charged.detail, charged.amount, charged.radius, charged.request, charged.by)
-    sealed = text_digest(json.dumps([study.salt, *told, charged.pure, charged.unproved]))
+    what = (charged.subject.text, charged.query, charged.detail, charged.request, charged.by)
+    costs = (charged.amount, charged.radius, charged.pure, charged.unproved, charged.validity.text)
+    sealed = text_digest(json.dumps([study.salt, *what, *costs]))
     said = {"study": entrant.fingerprint, "receipt": receipt.number, "units": entrant.units, "order": sealed}
     return Order(
         QUERY,
@@ -327,10 +330,12 @@ def _order(study: Header, entrant: Entrant, receipt: Receipt, attempt: int, cap:
         entrant.name,
         charged.pure,
         charged.unproved,
+        subject=ReceiptSubject("study charge"),
+        validity=charged.validity,
     )
 
 
 def _sealed(known: Receipt | Order) -> tuple[object, ...]:
     """What must be the same for a charge to be the same: all but which attempt it was."""
     order = known.order if isinstance(known, Receipt) else known
-    return order.detail, order.amount, order.radius, order.pure, order.unproved, order.by
+    return order.detail, order.amount, order.radius, order.pure, order.unproved, order.validity, order.by

@@ -17,6 +17,7 @@ from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.base import (
     Charged,
     First,
+    InFront,
     Ledger,
     Totals,
     Verification,
@@ -24,8 +25,6 @@ from adyton.kernel.ledger.base import (
     with_shared_budget,
 )
 from adyton.kernel.ledger.links import Order, Receipt
-from adyton.kernel.ledger.texts import ledger_carried, receipts_carried, receipts_restored
-from adyton.ledgers.forwarding import ForwardingLedger
 from adyton.ledgers.shared_budget.file import Entrant, SharedBudget
 
 _SAME_UNITS = "a unit of this study is one unit, or none, in every other study of its shared budget"
@@ -36,7 +35,7 @@ _OF_ROWS = {
 }
 
 
-class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
+class SharedBudgetLedger(InFront, WithSharedBudget):
     """The contract of ``Ledger`` over the ledger of a study and its shared budget."""
 
     def __init__(self, study: Ledger, shared_budget: SharedBudget, entrant: Entrant) -> None:
@@ -60,8 +59,8 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
         # study's.
         return self._ledger.charge(replace(order, cap=None) if counts else order, enter)
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
-        stored = self._ledger.remember(number, answer, radius)
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
+        stored = self._ledger.remember(number, answer, radius, level)
         self._confirm(number, stored)
         return stored
 
@@ -133,7 +132,7 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
     def left_in_shared_budget(self, receipt: Receipt | None) -> int:
         behind = self._behind(receipt) if receipt is not None else None
         return (
-            self.shared_budget.header.limit - behind.spent
+            self.shared_budget.header.budget - behind.spent
             if behind is not None
             else self.shared_budget.left()
         )
@@ -151,8 +150,7 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
         spent: the shared budget knows that already.
         """
         found = self.shared_budget.behind(self._ledger.header, self._entrant, receipt)
-        texts = receipt.order.query, receipt.order.detail
-        if found is None and not (receipts_carried(*texts) or receipts_restored(*texts)):
+        if found is None and receipt.order.kind not in ("carried", "restored"):
             raise LedgerCorrupt(
                 f"receipt {receipt.number} of this study is not in the shared budget "
                 f"{self.shared_budget.name}: the shared budget was cut, rolled back or exchanged; put the "
@@ -169,8 +167,8 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
 
     def _check_lost(self, receipt: Receipt) -> None:
         """The shared budget has what a receipt stands for after a copy was put back."""
-        last = receipts_restored(receipt.order.query, receipt.order.detail)
-        if last:
+        last = receipt.order.subject.receipts
+        if receipt.order.kind == "restored":
             lost = list(takewhile(lambda number: self._ledger.receipt(number) is None, range(last, 0, -1)))
             self.shared_budget.refuse_lost(self._ledger.header, self._entrant, lost, receipt.order.amount)
 
@@ -179,16 +177,15 @@ class SharedBudgetLedger(ForwardingLedger, WithSharedBudget):
         behind = self._behind(receipt) if receipt is not None else None
         if receipt is None or behind is None:
             return
-        # Only where all studies read the same rows does what one answer settled for hold for the others.
-        settled = self._ledger.settled(number) if self.shared_budget.facts.rows == "same" else None
-        self.shared_budget.confirm(behind, receipt, shown, settled)
+        # Only where all studies read the same rows does the final cost of one answer hold for the others.
+        final = self._ledger.final_cost(number) if self.shared_budget.facts.rows == "same" else None
+        self.shared_budget.confirm(behind, receipt, shown, final)
 
 
 def began_in(ledger: Ledger) -> str:
     """The digest of the header of the ledger that has receipt 1: an older one if the study was amended."""
     first = next(ledger.receipts(), None)
-    carried = ledger_carried(first.order.query, first.order.detail) if first is not None else None
-    return carried or ledger.header.digest
+    return (first.order.subject.began if first is not None else None) or ledger.header.digest
 
 
 def shared_budget_ledger(ledger: Ledger) -> SharedBudgetLedger | None:

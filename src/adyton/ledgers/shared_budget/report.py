@@ -84,7 +84,7 @@ class SharedBudgetReport(Shown):
 
 
 def report_of(shared_budget: SharedBudget) -> SharedBudgetReport:
-    facts, budget, share = shared_budget.facts, shared_budget.header.limit, shared_budget.share()
+    facts, budget, share = shared_budget.facts, shared_budget.header.budget, shared_budget.share()
     charges: dict[str, int] = {}
     newest: dict[str, Receipt] = {}
     for receipt in shared_budget.receipts():

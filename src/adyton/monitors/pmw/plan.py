@@ -73,6 +73,10 @@ class PmwPlan:
         return self.terms.text
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    @property
     def detail(self) -> str:
         return self.terms.detail
 

@@ -99,8 +99,8 @@ def terms_of(receipt: Receipt) -> Terms:
 def terms_in(receipt: Receipt) -> Terms | None:
     """The terms that a receipt paid for; None if it paid for something else."""
     order = receipt.order
-    terms = _terms_in(order.detail) if order.query.startswith("PMW OVER ") else None
-    if terms is None or (terms.text, terms.detail) != (order.query, order.detail):
+    terms = _terms_in(order.detail) if order.kind == "pmw" else None
+    if terms is None or terms.detail != order.detail:
         return None
     return terms
 

@@ -227,7 +227,9 @@ def _outward(values: Floats, width: Floats, scale: float) -> tuple[Floats, Float
     return low - FEW * np.abs(low), high + FEW * np.abs(high)
 
 
-def settled_together(measurement: MeasuredIntegers, charged: int, units: UnitRange, failure: Fraction) -> int:
+def final_radius_together(
+    measurement: MeasuredIntegers, charged: int, units: UnitRange, failure: Fraction
+) -> int:
     """At most what was charged; all of it where nothing can be said about how spread the units were.
 
     Claim:    with probability 1 - failure the mean squared distance of the units from their mean, in units

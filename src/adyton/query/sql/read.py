@@ -36,7 +36,7 @@ from adyton.query.sql.names import calls
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
-from adyton.query.sql.rewrite.answers import EXTREMES
+from adyton.query.sql.rewrite.extremes import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import LONGEST_TEXT, KnownNames, query_tree, syntax_tree

@@ -25,12 +25,12 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from adyton.testing.ledgers.caps import CapsContract
 from adyton.testing.ledgers.charges import ChargesContract, RequestsContract
+from adyton.testing.ledgers.final_radius import FinalRadiusContract, OpenLinksContract
 from adyton.testing.ledgers.history import AnswersContract, ChainContract
 from adyton.testing.ledgers.machine import LedgerMachine
 from adyton.testing.ledgers.names import NamesContract
 from adyton.testing.ledgers.notes import NotesContract
 from adyton.testing.ledgers.orders import FEW, MakeLedger, Reopen, order
-from adyton.testing.ledgers.settled import OpenLinksContract, SettledContract
 
 __all__ = ["LedgerContract", "LedgerMachine", "MakeLedger", "Reopen", "order"]
 
@@ -41,7 +41,7 @@ class LedgerContract(
     NamesContract,
     RequestsContract,
     AnswersContract,
-    SettledContract,
+    FinalRadiusContract,
     ChainContract,
     OpenLinksContract,
     NotesContract,

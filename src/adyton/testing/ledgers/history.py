@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.ledger.links import Order
-from adyton.kernel.ledger.texts import carried_texts
+from adyton.kernel.ledger.subjects import SPREAD, Kind, ReceiptSubject, key_of_count
 from adyton.testing.ledgers.orders import NOT_TEXTS, MakeLedger, Reopen, order
 
 
 class AnswersContract:
     """What a receipt paid for is kept once."""
 
-    def test_the_newest_count_of_all_there_is_is_found(self, make_ledger: MakeLedger) -> None:
+    def test_receipts_are_found_by_kind_and_key(self, make_ledger: MakeLedger) -> None:
+        """Whatever their texts are; the newest first."""
         ledger = make_ledger(100)
-        texts = [
-            "SELECT COUNT(*) AS n FROM people",
-            "SELECT COUNT(*) AS n FROM people WHERE age > 3",
-            'SELECT COUNT(*) AS "größe" FROM people',
-            "SELECT COUNT(*) AS n FROM people GROUP BY age",
-            "SELECT COUNT(DISTINCT who) AS n FROM people",
-            "SELECT COUNT(*) AS n FROM visits",
-            "SELECT AVG(age) AS n FROM people",
+        people = ReceiptSubject("query", table="people", measures=("Count",), counts_all=True)
+        subjects = [
+            people,
+            ReceiptSubject("query", table="people", measures=("Count",)),
+            ReceiptSubject("query", table="visits", measures=("Count",), counts_all=True),
+            ReceiptSubject("batch", ("é", "ü"), table="people", measures=("Mean", "Variance")),
+            ReceiptSubject("note"),
         ]
-        numbers = [ledger.charge(order(1, query=text)).receipt.number for text in (*texts, *texts)]
-        assert numbers == list(range(1, 15))
+        for subject in (*subjects, *subjects):
+            text = "RESTORED; STREAM OF SELECT COUNT(*) AS n FROM people"
+            receipt = ledger.charge(replace(order(1, query=text), subject=subject)).receipt
+            assert receipt.order.subject == subject
+        assert [receipt.order.subject for receipt in ledger.receipts()] == [*subjects, *subjects]
 
-        def found(start: str, end: str, after: int = 0, below: int = 100) -> int | None:
-            receipt = ledger.counting(start, end, after, below)
-            return receipt.number if receipt else None
+        def found(kind: Kind | None = None, **where: Any) -> list[int]:
+            return [receipt.number for receipt in ledger.find(kind, **where)]
 
-        rows, persons, people = "SELECT COUNT(*) AS ", "SELECT COUNT(DISTINCT who) AS ", " FROM people"
-        assert [found(rows, people, below=below) for below in (100, 10, 8, 3, 1)] == [10, 8, 3, 1, None]
-        assert [found(rows, people, after) for after in (0, 9, 10)] == [10, 10, None]
-        assert (found(persons, people), found(persons, people, 5, 12)) == (12, None)
-        assert found(rows, " FROM visits") == 13
-        assert found("SELECT AVG(age) AS ", people) is None  # counts alone
-        assert found(rows, "e FROM people") is None
+        assert found() == list(range(10, 0, -1))
+        assert found(most=3) == found(after=7) == [10, 9, 8]
+        assert found("query") == [8, 7, 6, 3, 2, 1]
+        assert found("batch", below=9) == [4]
+        assert found("restored") == found("monitor") == []
+        key = key_of_count("people")
+        assert [found("query", key=key, below=below, most=1) for below in (99, 6, 1)] == [[6], [1], []]
+        assert (found(key=SPREAD), found("query", key=SPREAD)) == ([9, 4], [])
+        assert found(key="Count of people") == [7, 2]
+        assert ledger.verify().receipts == 10
 
     def test_the_first_remembered_answer_wins(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
@@ -128,8 +134,8 @@ class AnswersContract:
         assert mark.ledger == ledger.header.digest == before.ledger
 
     def test_a_first_receipt_may_carry_what_another_ledger_has_spent(self, make_ledger: MakeLedger) -> None:
-        ledger, texts = make_ledger(10), carried_texts("ab" * 32, 7)
-        first = ledger.charge(Order(*texts, 6, 5)).receipt
+        ledger, subject = make_ledger(10), ReceiptSubject("carried", receipts=7, head="ab" * 32)
+        first = ledger.charge(Order("carried", "{}", 6, 5, subject=subject)).receipt
         assert (first.number, first.spent, first.spent_radius) == (8, 6, 5)
         assert ledger.count() == 8
         assert (ledger.receipt(7), ledger.receipt(1), ledger.recall(1)) == (None, None, None)
@@ -139,7 +145,7 @@ class AnswersContract:
         with pytest.raises(PrivacyRefused):
             ledger.charge(order(1))
         with pytest.raises(InvalidRequest, match="only the first receipt"):
-            ledger.charge(Order(*texts, 1, 0))
+            ledger.charge(Order("carried", "{}", 1, 0, subject=subject))
         with pytest.raises(InvalidRequest):
             ledger.remember(7, "free")
         assert list(ledger.receipts()) == [first, second]

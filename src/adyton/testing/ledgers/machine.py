@@ -29,10 +29,10 @@ class LedgerMachine(RuleBasedStateMachine):
         super().__init__()
         self.ledger = make_ledger(self.limit)
         self.orders: list[Order] = []
-        self.sub_limits: list[int | None] = []
+        self.budget_shares: list[int | None] = []
         self.by_request: dict[tuple[str | None, str], int] = {}
         self.answers: dict[int, str] = {}
-        self.settled: dict[int, int] = {}
+        self.final: dict[int, int] = {}
         self.counted: list[int] = []
 
     @rule(
@@ -42,7 +42,7 @@ class LedgerMachine(RuleBasedStateMachine):
         request=st.sampled_from([None, None, "a", "b", "c"]),
         cap=st.sampled_from([None, None, Cap(radius=40), Cap(queries=4), Cap(30, 6)]),
         by=NAMES,
-        sub_limit=st.sampled_from([None, None, 10, 25]),
+        budget_share=st.sampled_from([None, None, 10, 25]),
         pure=st.integers(0, 3),
         unproved=st.booleans(),
     )
@@ -54,11 +54,11 @@ class LedgerMachine(RuleBasedStateMachine):
         request: str | None,
         cap: Cap | None,
         by: str | None,
-        sub_limit: int | None,
+        budget_share: int | None,
         pure: int,
         unproved: bool,
     ) -> None:
-        more = {"by": by, "sub_limit": sub_limit, "pure": pure, "unproved": unproved}
+        more = {"by": by, "budget_share": budget_share, "pure": pure, "unproved": unproved}
         wanted = order(amount, query, request, radius, cap, **more)
         earlier = self.by_request.get((by, request)) if request is not None else None
         if earlier is not None and self.orders[earlier - 1] == wanted:
@@ -76,16 +76,16 @@ class LedgerMachine(RuleBasedStateMachine):
     def append(self, wanted: Order) -> None:
         before, number = self.radius(), len(self.orders) + 1
         if self.orders:
-            self.counted.append(self.settled.get(number - 1, self.orders[-1].radius))
+            self.counted.append(self.final.get(number - 1, self.orders[-1].radius))
         charged = self.ledger.charge(wanted)
         self.orders.append(wanted)
-        self.sub_limits.append(wanted.sub_limit)
+        self.budget_shares.append(wanted.budget_share)
         assert charged.fresh
         receipt = charged.receipt
         assert receipt.number == number
         assert (receipt.spent, receipt.spent_by) == (self.spent(), self.spent_by(wanted.by))
         assert receipt.spent_radius == before + wanted.radius
-        assert receipt.settled == (self.counted[-1] if self.counted else 0)
+        assert receipt.final_radius == (self.counted[-1] if self.counted else 0)
         if wanted.request is not None:
             self.by_request[wanted.by, wanted.request] = number
 
@@ -100,7 +100,7 @@ class LedgerMachine(RuleBasedStateMachine):
         full = self.orders[number - 1].radius
         radius = None if part is None else full * part // 100
         assert self.ledger.remember(number, answer, radius) == self.answers.setdefault(number, answer)
-        self.settled.setdefault(number, full if radius is None else radius)
+        self.final.setdefault(number, full if radius is None else radius)
 
     @precondition(lambda self: self.orders)
     @rule(data=st.data())
@@ -125,9 +125,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         receipts = list(self.ledger.receipts())
         assert [receipt.order for receipt in receipts] == [replace(o, cap=None) for o in self.orders]
-        assert [receipt.sub_limit for receipt in receipts] == self.sub_limits
+        assert [receipt.budget_share for receipt in receipts] == self.budget_shares
         assert {n: self.ledger.recall(n) for n in self.answers} == self.answers
-        assert {n: self.ledger.settled(n) for n in self.settled} == self.settled
+        assert {n: self.ledger.final_cost(n).radius for n in self.final} == self.final
         found = self.ledger.verify()
         assert found.receipts == len(self.orders)
         links = [receipt.open for receipt in receipts]
@@ -142,12 +142,12 @@ class LedgerMachine(RuleBasedStateMachine):
         return sum(o.amount for o in self.orders if o.by == by)
 
     def radius(self) -> int:
-        """The last receipt as it is settled now, those before as they were when the next one came."""
+        """The last receipt by its final radius now, those before as they were when the next one came."""
         number = len(self.orders)
-        return sum(self.counted) + (self.settled.get(number, self.orders[-1].radius) if number else 0)
+        return sum(self.counted) + (self.final.get(number, self.orders[-1].radius) if number else 0)
 
     def beyond(self, wanted: Order) -> bool:
-        most, cap = wanted.sub_limit, wanted.cap or Cap()
+        most, cap = wanted.budget_share, wanted.cap or Cap()
         above = most is not None and self.spent_by(wanted.by) + wanted.amount > most
         wide = cap.radius is not None and self.radius() + wanted.radius > cap.radius
         return above or wide or (cap.queries is not None and len(self.orders) + 1 > cap.queries)

@@ -36,65 +36,67 @@ class NamesContract:
         assert list(ledger.receipts()) == charged
         assert ledger.verify().spent == 63
 
-    def test_a_sub_limit_may_be_filled_exactly_and_not_by_one_unit_more(
+    def test_a_budget_share_may_be_filled_exactly_and_not_by_one_unit_more(
         self, make_ledger: MakeLedger
     ) -> None:
         most = 3 * 10**30 + 1  # far above 64 bits
         ledger = make_ledger(10 * most)
-        ledger.charge(order(most - 2, by="ana", sub_limit=most))
+        ledger.charge(order(most - 2, by="ana", budget_share=most))
         ledger.charge(order(5 * most, by="ben"))
         before = trace(ledger)
         with pytest.raises(PrivacyRefused):
-            ledger.charge(order(3, by="ana", sub_limit=most, request="too-much"))
+            ledger.charge(order(3, by="ana", budget_share=most, request="too-much"))
         assert trace(ledger) == before
-        last = ledger.charge(order(2, by="ana", sub_limit=most, request="too-much")).receipt
-        assert (last.spent_by, last.sub_limit) == (most, most)
+        last = ledger.charge(order(2, by="ana", budget_share=most, request="too-much")).receipt
+        assert (last.spent_by, last.budget_share) == (most, most)
         with pytest.raises(PrivacyRefused):
-            ledger.charge(order(1, by="ana", sub_limit=most))
-        assert ledger.charge(order(1, by="ana", sub_limit=most + 1)).fresh  # the owner gave more
+            ledger.charge(order(1, by="ana", budget_share=most))
+        assert ledger.charge(order(1, by="ana", budget_share=most + 1)).fresh  # the owner gave more
         assert ledger.verify().receipts == 4
 
-    def test_what_was_charged_without_a_sub_limit_counts_too(self, make_ledger: MakeLedger) -> None:
+    def test_what_was_charged_without_a_budget_share_counts_too(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
         ledger.charge(order(7, by="ana"))
         with pytest.raises(PrivacyRefused):
-            ledger.charge(order(4, by="ana", sub_limit=10))
-        assert ledger.charge(order(3, by="ana", sub_limit=10)).receipt.spent_by == 10
+            ledger.charge(order(4, by="ana", budget_share=10))
+        assert ledger.charge(order(3, by="ana", budget_share=10)).receipt.spent_by == 10
         with pytest.raises(PrivacyRefused):
-            ledger.charge(order(1, by="ben", sub_limit=0))
+            ledger.charge(order(1, by="ben", budget_share=0))
 
-    def test_a_sub_limit_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
+    def test_a_budget_share_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         ledger.charge(order(8, by="ben"))
         with pytest.raises(PrivacyRefused) as refused:
-            ledger.charge(order(3, by="ana", sub_limit=100))
+            ledger.charge(order(3, by="ana", budget_share=100))
         assert "by" not in refused.value.facts
         assert ledger.count() == 1
 
-    def test_a_refusal_by_a_sub_limit_says_whose_and_what_still_fits(self, make_ledger: MakeLedger) -> None:
+    def test_a_refusal_by_a_budget_share_says_whose_and_what_still_fits(
+        self, make_ledger: MakeLedger
+    ) -> None:
         ledger, tenth = make_ledger(10**18), 10**17
         ledger.charge(order(2 * tenth, by="ana"))
         with pytest.raises(PrivacyRefused) as refused:
-            ledger.charge(order(3 * tenth, by="ana", sub_limit=4 * tenth))
+            ledger.charge(order(3 * tenth, by="ana", budget_share=4 * tenth))
         facts = {"requested": "0.3", "spent": "0.2", "budget": "0.4", "largest": "0.2", "by": "ana"}
         whose = {"whose": "analyst", "asked_for": "query", "counted_in": ledger.header.accounting}
         assert refused.value.facts == facts | whose
         ledger.charge(order(7 * tenth, by="ben"))
         with pytest.raises(PrivacyRefused) as nearly:  # the limit of all leaves less than the own one
-            ledger.charge(order(tenth, by="ana", sub_limit=25 * tenth // 10))
+            ledger.charge(order(tenth, by="ana", budget_share=25 * tenth // 10))
         assert nearly.value.facts["largest"] == "0.05"
         with pytest.raises(PrivacyRefused) as lowered:
-            ledger.charge(order(tenth, by="ana", sub_limit=tenth))
+            ledger.charge(order(tenth, by="ana", budget_share=tenth))
         assert lowered.value.facts["largest"] == "0"
 
-    def test_a_sub_limit_is_written_down_and_not_compared(self, make_ledger: MakeLedger) -> None:
+    def test_a_budget_share_is_written_down_and_not_compared(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
-        first = ledger.charge(order(4, by="ana", request="a", sub_limit=4))
-        assert (first.receipt.sub_limit, first.receipt.order.sub_limit) == (4, None)
+        first = ledger.charge(order(4, by="ana", request="a", budget_share=4))
+        assert (first.receipt.budget_share, first.receipt.order.budget_share) == (4, None)
         for most in (None, 0, 4, 9):  # a retry is no new charge
-            again = ledger.charge(order(4, by="ana", request="a", sub_limit=most))
+            again = ledger.charge(order(4, by="ana", request="a", budget_share=most))
             assert again == Charged(first.receipt, fresh=False)
-        assert [receipt.sub_limit for receipt in ledger.receipts()] == [4]
+        assert [receipt.budget_share for receipt in ledger.receipts()] == [4]
         assert ledger.verify().receipts == 1
 
     def test_request_ids_are_unique_for_each_name(self, make_ledger: MakeLedger) -> None:
@@ -118,34 +120,34 @@ class NamesContract:
         assert ledger.count() == 0
 
     @pytest.mark.parametrize("value", NOT_SUB_LIMITS, ids=short)
-    def test_what_is_no_sub_limit_charges_nothing(self, make_ledger: MakeLedger, value: Any) -> None:
+    def test_what_is_no_budget_share_charges_nothing(self, make_ledger: MakeLedger, value: Any) -> None:
         ledger = make_ledger(10)
         with pytest.raises(InvalidRequest):
-            ledger.charge(order(by="ana", sub_limit=value))
+            ledger.charge(order(by="ana", budget_share=value))
         assert ledger.count() == 0
 
     def test_names_survive_reopening(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
         ledger = make_ledger(100)
         for by in ("ana", "ben", None, "ana"):
-            ledger.charge(order(5, by=by, sub_limit=20, pure=3, unproved=by is None))
+            ledger.charge(order(5, by=by, budget_share=20, pure=3, unproved=by is None))
         before = trace(ledger)
         ledger.close()
         again = reopen(ledger)
         assert trace(again) == before
         with pytest.raises(PrivacyRefused):
-            again.charge(order(11, by="ana", sub_limit=20))
-        assert again.charge(order(10, by="ana", sub_limit=20)).receipt.spent_by == 20
+            again.charge(order(11, by="ana", budget_share=20))
+        assert again.charge(order(10, by="ana", budget_share=20)).receipt.spent_by == 20
         assert again.verify().receipts == 5
 
     @pytest.mark.usefixtures("restless")
-    def test_two_threads_never_pass_a_sub_limit(self, make_ledger: MakeLedger) -> None:
+    def test_two_threads_never_pass_a_budget_share(self, make_ledger: MakeLedger) -> None:
         ledger, start = make_ledger(10**6), threading.Barrier(2)
 
         def spend(one: Ledger) -> int:
             start.wait()
             for _ in range(60):
                 accepted(one, order(3, by="ben"))
-            return sum(accepted(one, order(2, by="ana", sub_limit=141)) for _ in range(60))
+            return sum(accepted(one, order(2, by="ana", budget_share=141)) for _ in range(60))
 
         with ThreadPoolExecutor(2) as pool:
             assert sum(pool.map(spend, (ledger, ledger))) == 70

@@ -15,9 +15,17 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.query.sql.several.lists import elements
 
-BOOL, CHAR, NAME, INT8, INT2, INT4, TEXT, OID = 16, 18, 19, 20, 21, 23, 25, 26
+BOOL, CHAR, NAME, INT8, INT2, INT2VECTOR, INT4, TEXT, OID, OIDVECTOR = 16, 18, 19, 20, 21, 22, 23, 25, 26, 30
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
-DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC, REGCLASS, REGTYPE = 1082, 1114, 1184, 1700, 2205, 2206
+DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC, REGCLASS, REGTYPE, REGNAMESPACE = (
+    1082,
+    1114,
+    1184,
+    1700,
+    2205,
+    2206,
+    4089,
+)
 
 
 class Type(NamedTuple):
@@ -52,7 +60,7 @@ TYPES = (
 )
 ARRAYS = {one.oid: one.array for one in TYPES}
 WIDTHS = {one.oid: one.width for one in TYPES}
-_ELEMENTS = {array: element for element, array in ARRAYS.items()} | {22: INT2, 30: OID}
+_ELEMENTS = {array: element for element, array in ARRAYS.items()} | {INT2VECTOR: INT2, OIDVECTOR: OID}
 _INTEGERS = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", REGCLASS: "!I", REGTYPE: "!I"}
 _TEXTS = (TEXT, VARCHAR, NAME, UNKNOWN, BPCHAR, CHAR, 0)
 _EPOCH = datetime.date(2000, 1, 1)

@@ -22,8 +22,9 @@ from adyton.kernel.ledger.stored.tables import (
     last_of_name,
     page_after,
     read_answer,
-    stored_radius,
+    stored_cost,
 )
+from adyton.kernel.ledger.validity import FinalCost
 
 _MOST_NAMED = 5  # facts that differ
 Session = Callable[[], AbstractContextManager[Connection]]
@@ -42,7 +43,7 @@ def check_since(connection: Connection, header: Header, seen: Receipt | None, la
         receipts,
         None,
         base,
-        settled=lambda number: stored_radius(connection, known[number]),
+        final=lambda number: stored_cost(connection, known[number]),
         of_name=lambda by: last_of_name(connection, by, before),
     )
     if again.head != last.digest:
@@ -64,10 +65,10 @@ def _checkpoint(connection: Connection, last: Receipt) -> Receipt | None:
 # All that was written, a little at a time, so that others can charge meanwhile -----------------------------
 
 
-def radius_in(session: Session, number: int) -> int | None:
+def cost_in(session: Session, number: int) -> FinalCost | None:
     with session() as connection:
         receipt = _known(connection, number, f"receipt {number} of the ledger is missing")
-        return stored_radius(connection, receipt)
+        return stored_cost(connection, receipt)
 
 
 def check_answers(session: Session) -> None:

@@ -6,8 +6,8 @@ only after the transaction has ended.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
@@ -17,8 +17,8 @@ from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger.base import (
     Charged,
     First,
-    FromTotals,
     Keep,
+    Ledger,
     Mark,
     Totals,
     Verification,
@@ -26,7 +26,7 @@ from adyton.kernel.ledger.base import (
     documented,
     next_receipt,
     now,
-    same_limit,
+    same_budget,
     totals_after,
 )
 from adyton.kernel.ledger.links import Header, Order, Receipt, fresh_secret, key_of, query_digest
@@ -36,8 +36,8 @@ from adyton.kernel.ledger.stored.checking import (
     check_answers,
     check_notes,
     check_since,
+    cost_in,
     differing_facts,
-    radius_in,
 )
 from adyton.kernel.ledger.stored.notes import add_note, count_notes, read_notes
 from adyton.kernel.ledger.stored.restoring import (
@@ -58,10 +58,9 @@ from adyton.kernel.ledger.stored.tables import (
     check_unanswered,
     count_unanswered,
     find,
-    find_counting,
     find_kept,
+    find_kind,
     find_last,
-    find_mentioning,
     find_request,
     is_answered,
     last_of_name,
@@ -72,10 +71,12 @@ from adyton.kernel.ledger.stored.tables import (
     read_header,
     refuse_if_closed,
     refuse_if_not_awaited,
-    settled_radius,
+    stored_cost,
     write_closing,
 )
-from adyton.kernel.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_settled, check_text
+from adyton.kernel.ledger.subjects import Kind
+from adyton.kernel.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_text
+from adyton.kernel.ledger.validity import FinalCost
 
 _WAY_OUT = (
     "undo what was changed in the study file, go on under corrected facts (adyton amend), "
@@ -86,10 +87,19 @@ Opened = TypeVar("Opened", bound="StoredLedger")
 
 
 @documented
-class StoredLedger(FromTotals):
+class StoredLedger(Ledger, ABC):
     """The contract of ``Ledger`` over a connection.  A back end says what a session and a transaction are."""
 
     _seen: Receipt | None = None
+    _header: Header
+
+    @property
+    def header(self) -> Header:
+        return self._header
+
+    def left(self, spent: int) -> int:
+        """No name has a share of its own here."""
+        return self.header.budget - spent
 
     @abstractmethod
     def _session(self) -> AbstractContextManager[Connection]:
@@ -114,7 +124,7 @@ class StoredLedger(FromTotals):
     def _begin(self) -> None:
         """Reads the header and checks what is newest, when the ledger is opened."""
         with self._snapshot() as connection:
-            self.header = read_header(connection)
+            self._header = read_header(connection)
             last = find(connection, "true ORDER BY number DESC LIMIT 1")
             if last is not None:
                 check_since(connection, self.header, None, last)
@@ -137,21 +147,21 @@ class StoredLedger(FromTotals):
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
-    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
         check_number(number)
         check_text(answer, "an answer")
         # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
         with self._transaction() as connection:
             kept = _paid(find_kept(connection, number), number)
             receipt = kept.receipt
-            radius = check_settled(radius, receipt.order.radius)
+            final = FinalCost.checked(radius, level, receipt.order.radius)
             if kept.answer is not None:
                 return kept.answer
             if kept.may_be_closed:
                 refuse_if_closed(connection)
                 refuse_if_restored(connection, number)
             refuse_if_not_awaited(kept)
-            add_answer(connection, receipt, key_of(receipt.order), answer, radius)
+            add_answer(connection, receipt, key_of(receipt.order), answer, final)
             is_answered(connection, number)
         return answer
 
@@ -161,10 +171,11 @@ class StoredLedger(FromTotals):
             receipt = find(connection, "number = ?", number)
             return read_answer(connection, receipt) if receipt else None
 
-    def settled(self, number: int) -> int:
+    def final_cost(self, number: int) -> FinalCost:
         check_number(number)
         with self._session() as connection:
-            return settled_radius(connection, _paid(find(connection, "number = ?", number), number))
+            receipt = _paid(find(connection, "number = ?", number), number)
+            return stored_cost(connection, receipt) or FinalCost(receipt.order.radius)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         check_number(number)
@@ -221,11 +232,11 @@ class StoredLedger(FromTotals):
 
     def totals(self) -> Totals:
         with self._session() as connection:
-            last, settled = find_last(connection)
+            last, final = find_last(connection)
         if last != self._seen:  # others have charged: what they wrote is checked
             with self._snapshot() as connection:
-                last, settled = self._last(connection)
-        return totals_after(last, settled)
+                last, final = self._last(connection)
+        return totals_after(last, final)
 
     def spent_by(self, by: str | None) -> int:
         with self._session() as connection:
@@ -236,13 +247,17 @@ class StoredLedger(FromTotals):
         last = self._newest()
         return last.digest if last else self.header.digest
 
-    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+    def find(
+        self,
+        kind: Kind | None = None,
+        key: str | None = None,
+        *,
+        after: int = 0,
+        below: int | None = None,
+        most: int | None = None,
+    ) -> list[Receipt]:
         with self._session() as connection:
-            return find_mentioning(connection, words, after)
-
-    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
-        with self._session() as connection:
-            return find_counting(connection, start, end, after, below)
+            return find_kind(connection, kind, key, after, below, LARGEST_NUMBER if most is None else most)
 
     def receipts(self) -> Iterator[Receipt]:
         # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
@@ -257,7 +272,7 @@ class StoredLedger(FromTotals):
                 raise LedgerCorrupt("the header of the ledger was exchanged")
             self._check_storage(connection)
             check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), head, settled=partial(radius_in, self._session))
+        found = replay(self.header, self.receipts(), head, final=partial(cost_in, self._session))
         check_answers(self._session)
         check_notes(self._session)
         self._newest()  # also compares with the last receipt that this process has seen
@@ -310,12 +325,12 @@ class StoredLedger(FromTotals):
 
     def _next(self, connection: Connection, order: Order) -> Receipt:
         """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
-        last, settled = self._last(connection)
+        last, final = self._last(connection)
         own = last
         if last is not None and last.order.by != order.by:
             own = last_of_name(connection, order.by, last.number)
         return next_receipt(
-            self.header, last, order, now(), settled=settled, last_of_name=own, secret=fresh_secret()
+            self.header, last, order, now(), final=final, last_of_name=own, secret=fresh_secret()
         )
 
     def _newest(self) -> Receipt | None:
@@ -325,18 +340,18 @@ class StoredLedger(FromTotals):
     def _written(self, receipt: Receipt) -> None:
         """Called before the transaction of a charge ends, for stores that may not learn how it ended."""
 
-    def _last(self, connection: Connection) -> tuple[Receipt | None, int]:
-        """The last receipt, its digest computed anew, and what its radius came to; what this process saw
-        earlier must still be there.
+    def _last(self, connection: Connection) -> tuple[Receipt | None, FinalCost]:
+        """The last receipt, its digest computed anew, and its final cost; what this process saw earlier must
+        still be there.
         """
-        last, settled = find_last(connection)
+        last, final = find_last(connection)
         seen = self._seen
         if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
         if last is not None and last is not seen and last != seen:
             check_since(connection, self.header, seen, last)
         self._seen = last
-        return last, settled
+        return last, final
 
     def _page(self, after: int) -> list[Receipt]:
         with self._session() as connection:
@@ -372,7 +387,7 @@ def _differences(ledger: StoredLedger, ours: Header, facts: Mapping[str, str] | 
         return [f"other public facts ({which}); {_WAY_OUT}"]
     found = []
     if theirs.accounting != ours.accounting:
-        found.append(f"filter {theirs.accounting}, not {ours.accounting}")
-    if not same_limit(theirs.limit, ours.limit):
-        found.append(f"limit {decimal_text(theirs.limit)}, not {decimal_text(ours.limit)}")
+        found.append(f"accounting {theirs.accounting}, not {ours.accounting}")
+    if not same_budget(theirs.budget, ours.budget):
+        found.append(f"budget {decimal_text(theirs.budget)}, not {decimal_text(ours.budget)}")
     return found

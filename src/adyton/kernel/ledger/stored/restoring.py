@@ -9,13 +9,15 @@ answers.
 
 from __future__ import annotations
 
+import json
+
 from adyton.errors import Forbidden, InvalidRequest
 from adyton.kernel.ledger.base import Mark, Totals
 from adyton.kernel.ledger.links import Header, Order
 from adyton.kernel.ledger.marks import is_behind
 from adyton.kernel.ledger.stored.schema import SQLITE_RESTORED
 from adyton.kernel.ledger.stored.tables import HAS_RESTORED, Connection
-from adyton.kernel.ledger.texts import restored_texts
+from adyton.kernel.ledger.subjects import ReceiptSubject
 
 
 def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> Order:
@@ -36,12 +38,15 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
         )
     if not is_behind(mark, kept):
         raise InvalidRequest("the ledger is not behind its checkpoint: there is nothing to accept")
+    lost = ReceiptSubject("restored", receipts=max(kept.receipts, mark.receipts), head=kept.head)
     return Order(
-        *restored_texts(kept.head, max(kept.receipts, mark.receipts)),
+        f"RESTORED; LOST WAS WHAT CAME UP TO THE HEAD {kept.head}",
+        json.dumps({"receipts": lost.receipts}),
         max(1, kept.spent - totals.spent),
         max(0, kept.spent_radius - totals.radius),
         pure=max(0, kept.spent_pure - totals.pure),
         unproved=kept.unproved > totals.unproved,
+        subject=lost,
     )
 
 

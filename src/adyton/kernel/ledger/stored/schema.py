@@ -7,30 +7,27 @@ from __future__ import annotations
 
 from adyton.kernel.ledger.links import FORMAT
 
-# ``counts_all``, letter by letter as in the index.
-COUNTS_ALL = (
-    "substr(query, 1, 13) = 'SELECT COUNT(' AND instr(query, ' WHERE ') = 0 "
-    "AND instr(query, ' GROUP BY ') = 0"
-)
 # Amounts are text because integers of databases end at 64 bits.
 _TABLES = """
 CREATE TABLE header (
-    number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
-    "limit" TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
+    number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, accounting TEXT NOT NULL,
+    budget TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
 ){strict};
 CREATE TABLE receipts (
-    number {whole} PRIMARY KEY, query TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
-    radius TEXT NOT NULL, request TEXT, name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL,
+    number {whole} PRIMARY KEY, kind TEXT NOT NULL, look_up TEXT, subject TEXT NOT NULL,
+    query TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL, radius TEXT NOT NULL, request TEXT,
+    name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL, validity TEXT NOT NULL,
     spent TEXT NOT NULL, spent_radius TEXT NOT NULL, spent_pure TEXT NOT NULL,
-    unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, sub_limit TEXT, settled TEXT NOT NULL,
-    asked_at TEXT NOT NULL, previous TEXT NOT NULL, secret TEXT NOT NULL, digest TEXT NOT NULL
+    unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, budget_share TEXT,
+    final_radius TEXT NOT NULL, final_level TEXT NOT NULL, asked_at TEXT NOT NULL,
+    previous TEXT NOT NULL, secret TEXT NOT NULL, digest TEXT NOT NULL
 ){strict};
 CREATE INDEX receipts_by_name ON receipts (name, number);
 CREATE UNIQUE INDEX receipts_by_request ON receipts (name, request) WHERE request IS NOT NULL;
-CREATE INDEX receipts_that_count_all ON receipts (number) WHERE {counts_all};
+CREATE INDEX receipts_by_kind ON receipts (kind, look_up, number);
 CREATE TABLE answers (
     number {whole} PRIMARY KEY REFERENCES receipts, query TEXT NOT NULL, radius TEXT NOT NULL,
-    content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
+    level TEXT NOT NULL, content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
 ){strict};
 CREATE INDEX answers_by_query ON answers (query, number);
 CREATE TABLE unanswered (
@@ -55,11 +52,14 @@ def _guards(table: str) -> list[str]:
     ]
 
 
-def _all_guards(table: str) -> str:
-    """INSERT OR REPLACE deletes without asking the DELETE trigger, hence the third one."""
+def _guard_of_rows(table: str) -> str:
+    """INSERT OR REPLACE deletes without asking the DELETE trigger."""
     there = f"EXISTS (SELECT 1 FROM {table} WHERE number = NEW.number)"
-    replace = f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN {there} {_REFUSED}"
-    return "\n".join([*_guards(table), replace])
+    return f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN {there} {_REFUSED}"
+
+
+def _all_guards(table: str) -> list[str]:
+    return [*_guards(table), _guard_of_rows(table)]
 
 
 _OF_SQLITE = f"""
@@ -77,17 +77,18 @@ CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
 """
 SQLITE = "\n".join(
     [
-        _TABLES.format(whole="INTEGER", strict=" STRICT", counts_all=COUNTS_ALL),
+        _TABLES.format(whole="INTEGER", strict=" STRICT"),
         _OF_SQLITE,
+        _guard_of_rows("unanswered"),
         *_guards("notes"),
-        *map(_all_guards, ("header", "receipts", "answers", "facts")),
+        *(guard for table in ("header", "receipts", "answers", "facts") for guard in _all_guards(table)),
     ]
 )
 # Made when they are needed.  One statement each, because a script would commit the transaction around it.
-SQLITE_CLOSED = (f"CREATE TABLE closed ({_CLOSED}) STRICT", *_guards("closed"))
+SQLITE_CLOSED = (f"CREATE TABLE closed ({_CLOSED}) STRICT", *_all_guards("closed"))
 SQLITE_RESTORED = (
     f"CREATE TABLE restored ({_RESTORED.format(whole='INTEGER')}) STRICT",
-    *_guards("restored"),
+    *_all_guards("restored"),
 )
 
 
@@ -96,8 +97,6 @@ SQLITE_RESTORED = (
 _KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed", "restored")
 # SQLite numbers its rows by itself, and its schema can be asked for tables: both have these names here too.
 _BEFORE = f"""
-CREATE FUNCTION instr(text, text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    AS 'SELECT pg_catalog.strpos($1, $2)';
 CREATE TABLE turn (number INTEGER PRIMARY KEY CHECK (number = 1));
 INSERT INTO turn VALUES (1);
 CREATE TABLE format (number INTEGER PRIMARY KEY CHECK (number = 1), format INTEGER NOT NULL);
@@ -138,7 +137,7 @@ _GUARD = "CREATE TRIGGER {0}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {0} EXE
 POSTGRES = "".join(
     [
         _BEFORE,
-        _TABLES.format(whole="BIGINT", strict="", counts_all=COUNTS_ALL),
+        _TABLES.format(whole="BIGINT", strict=""),
         _AFTER,
         *map(_GUARD.format, _KEPT),
     ]

@@ -13,8 +13,9 @@ import sqlite3
 import tempfile
 import threading
 import weakref
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
@@ -199,31 +200,6 @@ class SqliteSession:
             self._disconnect()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """On the disk before it ends: what depends on it may be shown."""
-        with self._session() as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.rollback()
-                raise
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[sqlite3.Connection]:
-        """To read several things of one moment."""
-        with self._session() as connection:
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.rollback()
-
-    @contextmanager
     def _session(self) -> Iterator[sqlite3.Connection]:
         """The connection, for one thread at a time.  Fails closed."""
         with self._lock:
@@ -293,8 +269,44 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 # The ledger ------------------------------------------------------------------------------------------------
 
 
+class InSqlite(StoredLedger):
+    """A ledger in SQLite, wherever that keeps it."""
+
+    @abstractmethod
+    def _session(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """On the disk before it ends: what depends on it may be shown."""
+        with self._session() as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """To read several things of one moment."""
+        with self._session() as connection:
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.rollback()
+
+    def _check_storage(self, connection: Connection) -> None:
+        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            raise LedgerCorrupt("the file of the ledger is damaged")
+
+
 @documented
-class SqliteLedger(SqliteSession, StoredLedger):
+class SqliteLedger(SqliteSession, InSqlite):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
@@ -324,11 +336,11 @@ class SqliteLedger(SqliteSession, StoredLedger):
         *,
         study: str,
         accounting: str,
-        limit: int,
+        budget: int,
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
-        ours = Header.fresh(study, accounting, limit)
+        ours = Header.fresh(study, accounting, budget)
         return owned(cls(path), Path(path).name, ours, facts)
 
     @classmethod
@@ -349,7 +361,3 @@ class SqliteLedger(SqliteSession, StoredLedger):
                 if not path.exists():
                     raise
         return owned(cls(path), path.name, header, facts)
-
-    def _check_storage(self, connection: Connection) -> None:
-        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-            raise LedgerCorrupt("the file of the ledger is damaged")

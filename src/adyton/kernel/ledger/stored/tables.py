@@ -20,26 +20,29 @@ from adyton.kernel.ledger.links import (
     note_digest,
     text_digest,
 )
-from adyton.kernel.ledger.stored.schema import COUNTS_ALL, SQLITE_CLOSED
-from adyton.kernel.ledger.texts import check_settled
+from adyton.kernel.ledger.stored.schema import SQLITE_CLOSED
+from adyton.kernel.ledger.subjects import Kind, subject_from
+from adyton.kernel.ledger.texts import LARGEST_NUMBER
+from adyton.kernel.ledger.validity import FinalCost, validity_from
 
 _COLUMNS = (
-    "number, query, detail, amount, radius, request, name, pure, unproved, spent, spent_radius, "
-    "spent_pure, unproved_so_far, spent_by, sub_limit, settled, asked_at, previous, secret, digest"
+    "number, kind, look_up, subject, query, detail, amount, radius, request, name, pure, unproved, "
+    "validity, spent, spent_radius, spent_pure, unproved_so_far, spent_by, budget_share, final_radius, "
+    "final_level, asked_at, previous, secret, digest"
 )
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
 _PAID = ", ".join(f"paid.{name}" for name in _COLUMNS.split(", "))
 _AND_ANSWER = "FROM receipts AS paid LEFT JOIN answers AS given ON given.number = paid.number"
 _LAST = (
-    f"SELECT {_PAID}, given.number, given.radius, given.content, given.digest {_AND_ANSWER} "
+    f"SELECT {_PAID}, given.number, given.radius, given.level, given.content, given.digest {_AND_ANSWER} "
     "ORDER BY paid.number DESC LIMIT 1"
 )
 HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
 HAS_RESTORED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'restored'"
 HAS_ENDINGS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('closed', 'restored')"
 _KEPT = (
-    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.query, given.number, given.radius, given.content, "
-    f"given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
+    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.query, given.number, given.radius, given.level, "
+    f"given.content, given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
@@ -70,18 +73,18 @@ class Connection(Protocol):
 
 def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
     """``facts``: what its study says, by name."""
-    row = (1, header.study, header.accounting, str(header.limit), header.salt)
+    row = (1, header.study, header.accounting, str(header.budget), header.salt)
     connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", (*row, header.digest))
     if facts is not None:
         connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
 
 
 def read_header(connection: Connection) -> Header:
-    stored = 'SELECT study, currency, "limit", salt, digest FROM header'
+    stored = "SELECT study, accounting, budget, salt, digest FROM header"
     rows = connection.execute(stored).fetchall()
     try:
-        ((study, accounting, limit, salt, digest),) = rows
-        header = Header(study, accounting, int(limit), salt)
+        ((study, accounting, budget, salt, digest),) = rows
+        header = Header(study, accounting, int(budget), salt)
     except (ValueError, TypeError, InvalidRequest):
         raise LedgerCorrupt("the header of the ledger is damaged") from None
     first = find(connection, "true ORDER BY number LIMIT 1")
@@ -94,6 +97,9 @@ def append(connection: Connection, receipt: Receipt) -> None:
     order = receipt.order
     row = (
         receipt.number,
+        order.kind,
+        order.subject.key,
+        order.subject.text,
         order.query,
         order.detail,
         str(order.amount),
@@ -102,13 +108,15 @@ def append(connection: Connection, receipt: Receipt) -> None:
         order.by or _NOBODY,
         str(order.pure),
         int(order.unproved),
+        order.validity.text,
         str(receipt.spent),
         str(receipt.spent_radius),
         str(receipt.spent_pure),
         receipt.unproved,
         str(receipt.spent_by),
-        None if receipt.sub_limit is None else str(receipt.sub_limit),
-        str(receipt.settled),
+        None if receipt.budget_share is None else str(receipt.budget_share),
+        str(receipt.final_radius),
+        str(receipt.final_level),
         receipt.asked_at,
         receipt.previous,
         receipt.secret,
@@ -122,16 +130,16 @@ def find(connection: Connection, where: str, *values: str | int) -> Receipt | No
     return None if row is None else _to_receipt(row)
 
 
-def find_last(connection: Connection) -> tuple[Receipt | None, int]:
-    """The newest receipt, and what its radius came to, by one statement: both are of one moment."""
+def find_last(connection: Connection) -> tuple[Receipt | None, FinalCost]:
+    """The newest receipt, and its final cost, by one statement: both are of one moment."""
     row = connection.execute(_LAST).fetchone()
     if row is None:
-        return None, 0
-    *paid, answered, radius, content, digest = row
+        return None, FinalCost(0)
+    *paid, answered, radius, level, content, digest = row
     receipt = _to_receipt(tuple(paid))
     if answered is None:
-        return receipt, receipt.order.radius
-    return receipt, _checked_radius(receipt, radius, content, digest)
+        return receipt, FinalCost(receipt.order.radius)
+    return receipt, _checked_cost(receipt, radius, level, content, digest)
 
 
 def find_all(connection: Connection, where: str, *values: str | int) -> list[Receipt]:
@@ -158,46 +166,60 @@ def _to_receipt(row: tuple[Any, ...]) -> Receipt:
     """A row as the receipt it was, if its digest says so.  The newest one is read again and again, and so is
     the newest of each name: what was checked and has not changed by a letter is not checked anew.
     """
-    number, query, detail, amount, radius, request, name, pure, unproved, *rest = row
-    spent, spent_radius, spent_pure, so_far, spent_by, sub_limit, settled, *texts, digest = rest
+    number, kind, key, subject, query, detail, amount, radius, request, name, pure, unproved, *rest = row
+    validity, spent, spent_radius, spent_pure, so_far, spent_by, share, final, level, *rest = rest
+    asked_at, before, secret, digest = rest
     try:
-        by = None if name == _NOBODY else name
-        of_validity = {"pure": int(pure), "unproved": unproved == 1}
         receipt = Receipt(
             number,
-            Order(query, detail, int(amount), int(radius), request, by=by, **of_validity),
+            Order(
+                query,
+                detail,
+                int(amount),
+                int(radius),
+                request,
+                by=None if name == _NOBODY else name,
+                pure=int(pure),
+                unproved=unproved == 1,
+                subject=subject_from(subject),
+                validity=validity_from(validity),
+            ),
             int(spent),
             int(spent_radius),
             int(spent_pure),
             so_far,
             int(spent_by),
-            None if sub_limit is None else int(sub_limit),
-            int(settled),
-            *texts,
+            None if share is None else int(share),
+            int(final),
+            int(level),
+            asked_at,
+            before,
+            secret,
         )
-        intact = receipt.digest == digest
-    except (ValueError, TypeError, InvalidRequest):
+        filed = (receipt.order.kind, receipt.order.subject.key)  # what receipts are found by is no other
+        intact = receipt.digest == digest and filed == (kind, key)
+    except (ValueError, TypeError, KeyError, InvalidRequest):
         intact = False
     if not intact:
         raise LedgerCorrupt(f"receipt {number} of the ledger was changed")
     return receipt
 
 
-def add_answer(connection: Connection, receipt: Receipt, key: str, answer: str, radius: int) -> None:
+def add_answer(connection: Connection, receipt: Receipt, key: str, answer: str, final: FinalCost) -> None:
     content = text_digest(answer)
-    digest = answer_digest(receipt, radius, content)
-    row = (receipt.number, key, str(radius), content, digest, answer)
-    connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+    digest = answer_digest(receipt, final, content)
+    row = (receipt.number, key, str(final.radius), str(final.level), content, digest, answer)
+    connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def read_answer(connection: Connection, receipt: Receipt) -> str | None:
-    stored = "SELECT radius, content, digest, answer FROM answers WHERE number = ?"
+    stored = "SELECT radius, level, content, digest, answer FROM answers WHERE number = ?"
     row = connection.execute(stored, (receipt.number,)).fetchone()
     return None if row is None else _checked_answer(receipt, *row)
 
 
-def _checked_answer(receipt: Receipt, radius: str, content: str, digest: str, answer: str) -> str:
-    _checked_radius(receipt, radius, content, digest)
+def _checked_answer(receipt: Receipt, radius: str, level: str, content: str, digest: str, answer: str) -> str:
+    _checked_cost(receipt, radius, level, content, digest)
     if not isinstance(answer, str) or text_digest(answer) != content:
         raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
     return answer
@@ -217,34 +239,28 @@ def find_kept(connection: Connection, number: int) -> Kept | None:
     row = connection.execute(_KEPT, (number,)).fetchone()
     if row is None:
         return None
-    *paid, closing, awaited, answered, radius, content, digest, answer = row
+    *paid, closing, awaited, answered = row[:-5]
     receipt = _to_receipt(tuple(paid))
-    given = None if answered is None else _checked_answer(receipt, radius, content, digest, answer)
+    given = None if answered is None else _checked_answer(receipt, *row[-5:])
     return Kept(receipt, given, awaited, bool(closing))
 
 
-def stored_radius(connection: Connection, receipt: Receipt) -> int | None:
-    """What its answer settled, None if it has none.  The text, which may be long, is not read for it."""
-    stored = "SELECT radius, content, digest FROM answers WHERE number = ?"
+def stored_cost(connection: Connection, receipt: Receipt) -> FinalCost | None:
+    """Its final cost, None if it has no answer.  The text, which may be long, is not read for it."""
+    stored = "SELECT radius, level, content, digest FROM answers WHERE number = ?"
     row = connection.execute(stored, (receipt.number,)).fetchone()
-    return None if row is None else _checked_radius(receipt, *row)
+    return None if row is None else _checked_cost(receipt, *row)
 
 
-def settled_radius(connection: Connection, receipt: Receipt) -> int:
-    """What the radius of a receipt came to: in full while it has no answer."""
-    stored = stored_radius(connection, receipt)
-    return receipt.order.radius if stored is None else stored
-
-
-def _checked_radius(receipt: Receipt, radius: str, content: str, digest: str) -> int:
+def _checked_cost(receipt: Receipt, radius: str, level: str, content: str, digest: str) -> FinalCost:
     try:
-        settled = check_settled(int(radius), receipt.order.radius)
-        intact = answer_digest(receipt, settled, content) == digest
+        final = FinalCost.checked(int(radius), int(level), receipt.order.radius)
+        intact = answer_digest(receipt, final, content) == digest
     except (ValueError, TypeError, InvalidRequest):
         intact = False
     if not intact:
         raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
-    return settled
+    return final
 
 
 # Receipts without an answer --------------------------------------------------------------------------------
@@ -318,20 +334,19 @@ def refuse_if_closed(connection: Connection) -> None:
         )
 
 
-# Receipts by the words of their queries ------------------------------------------------------------------
+# Receipts by their kind and key ----------------------------------------------------------------------------
 
 
-def find_mentioning(connection: Connection, words: Sequence[str], after: int) -> list[Receipt]:
-    """Receipts after ``after`` with one of these words in their query."""
-    mentioned = " OR ".join("instr(query, ?) > 0" for _ in words)
-    return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
-
-
-def find_counting(connection: Connection, start: str, end: str, after: int, below: int) -> Receipt | None:
-    """By an index of such receipts alone."""
-    ends = "substr(query, 1, ?) = ? AND substr(query, length(query) - ? + 1) = ?"
-    newest = f"{COUNTS_ALL} AND number > ? AND number < ? AND {ends} ORDER BY number DESC LIMIT 1"
-    return find(connection, newest, after, below, len(start), start, len(end), end)
+def find_kind(
+    connection: Connection, kind: Kind | None, key: str | None, after: int, below: int | None, most: int
+) -> list[Receipt]:
+    """The newest first, by an index."""
+    known = {"kind": kind, "look_up": key}
+    where = [f"{name} = ?" for name, value in known.items() if value is not None]
+    values: list[str | int] = [value for value in known.values() if value is not None]
+    wanted = " AND ".join([*where, "number > ?", "number < ?"])
+    values += [after, LARGEST_NUMBER if below is None else below, most]
+    return find_all(connection, f"{wanted} ORDER BY number DESC LIMIT ?", *values)
 
 
 # What is newest -------------------------------------------------------------------------------------------

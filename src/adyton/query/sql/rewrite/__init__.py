@@ -1,13 +1,16 @@
-"""From the tree of a text to the tree of one SELECT over tables that means the same: one rule a file.
+"""From the tree of a text to the tree of one SELECT over tables that means the same, by rules in one order.
 
 What no rule knows is left as it is, for the reader to refuse.  Nodes keep their places in the text, so that
-a refusal still says where.  Each rule has a law in tests/laws/test_rewrites.py: a text and what becomes of it
-give the same rows on random tables, by a database that knows nothing of this project.
+a refusal still says where.  Each rule shows a text before and after it, and has a law in
+tests/laws/test_rewrites.py: a text and what becomes of it give the same rows on random tables, by a database
+that knows nothing of this project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from sqlglot import exp
 
@@ -15,15 +18,20 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Table
 from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.expressions import SqlText
-from adyton.query.sql.rewrite.answers import EXTREMES, order_by_extremes
+from adyton.query.sql.rewrite.answers import ask_inside
 from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
 from adyton.query.sql.rewrite.every_item import write_out_items
-from adyton.query.sql.rewrite.from_names import write_plain_names
+from adyton.query.sql.rewrite.extremes import EXTREMES, order_by_extremes
+from adyton.query.sql.rewrite.from_names import SCHEMA, write_plain_names
 from adyton.query.sql.rewrite.joins import declared_joins
-from adyton.query.sql.rewrite.public_lists import settle_lists
+from adyton.query.sql.rewrite.names_written_out import write_out_names
+from adyton.query.sql.rewrite.persons_counted import count_persons
+from adyton.query.sql.rewrite.public_lists import list_public_values
+from adyton.query.sql.rewrite.right_joins import without_right_joins
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
-from adyton.query.sql.rewrite.subselects import one_select
+from adyton.query.sql.rewrite.settled_lists import settle_lists
+from adyton.query.sql.rewrite.subselects import merge_subselects
 from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.values_counted import count_values
@@ -38,55 +46,88 @@ SHAPES = frozenset(
     }
 )
 
-# Where a SELECT stands in another one.
-_NESTED = frozenset((exp.With, exp.Subquery, exp.Exists))
+_NESTED = (exp.With, exp.Subquery, exp.Exists)  # where a SELECT stands in another one
 
 
-def rewritten(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``write`` changes a tree, or returns the one that takes its place.
+
+    ``where``: a text without any of these nodes, or calls of these functions, has nothing for it.  With
+    ``each`` it is asked about every SELECT of the text, those inside of it first.
+    """
+
+    write: Callable[[Context, exp.Expr], exp.Expr | None]
+    where: tuple[type[exp.Expr] | str, ...]
+    each: bool = False
+
+
+RULES = (
+    Rule(without_brackets, (exp.Subquery,)),  # FROM (a JOIN b)
+    Rule(without_right_joins, (exp.Join,), each=True),
+    Rule(write_plain_names, (SCHEMA,)),  # schema.table is table
+    Rule(write_out_items, (exp.Group, exp.Order), each=True),  # GROUP BY ALL, ORDER BY ALL
+    Rule(compare_one_by_one, (exp.Tuple,)),  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
+    Rule(write_out_ctes, (exp.With,)),  # WITH x AS (...): each use of x is a sub-select
+    Rule(count_persons, _NESTED, each=True),  # COUNT(*) of SELECT DISTINCT person
+    Rule(order_by_extremes, EXTREMES),  # ARG_MAX(key, value) is ORDER BY value DESC LIMIT 1
+    Rule(count_truths, TRUTHS),  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
+    Rule(list_public_values, _NESTED, each=True),  # x IN (SELECT ...) of a public table
+    Rule(ask_inside, _NESTED, each=True),  # FROM (an aggregate query)
+    Rule(merge_subselects, (exp.Select,), each=True),  # FROM (SELECT ...)
+    Rule(write_out_names, _NESTED, each=True),  # the names of a SELECT list inside
+    Rule(declared_joins, (exp.Join,)),  # FROM a, b WHERE a.key = b.key is JOIN; ON beyond the key is WHERE
+    Rule(settle_lists, _NESTED),  # public values that a column cannot have
+    Rule(fold_constants, (exp.Where,)),  # 1 = 1 is TRUE
+    Rule(count_values, (exp.Distinct, *COMMON, *DISTINCT)),  # MODE(x): the counts of all values of x
+)
+
+
+def rewritten(
+    source: SqlText, tree: exp.Expr, tables: Sequence[Table], rules: Sequence[Rule] = RULES
+) -> exp.Expr:
     """The tree of one SELECT that means what ``tree`` means, as far as there is one."""
     if type(tree) is not exp.Select:
         return tree
     try:
-        return _rewritten(Context(source, tuple(tables)), tree)
+        return _rewritten(Context(source, tuple(tables), tree), rules)
     except RecursionError:
         raise InvalidRequest("the text is too long a chain of operations") from None
 
 
-def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
-    nodes = list(tree.walk())
-    kinds = {type(node) for node in nodes}
-    called = {str(node.this).upper() for node in nodes if type(node) is exp.Anonymous}
+def _rewritten(context: Context, rules: Sequence[Rule]) -> exp.Expr:
+    nodes = list(context.root.walk())
+    present: set[type[exp.Expr] | str] = {type(node) for node in nodes}
+    present |= {str(node.this).upper() for node in nodes if type(node) is exp.Anonymous}
     check_items(context, [node for node in nodes if type(node) is exp.Select])
-    nested = not kinds.isdisjoint(_NESTED)
-    if exp.Subquery in kinds:
-        without_brackets(context, tree)  # FROM (a JOIN b)
-    if exp.With in kinds:
-        write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
-    if called & {*EXTREMES}:
-        order_by_extremes(context, tree)  # ARG_MAX(key, value) is ORDER BY value DESC LIMIT 1
-    if called & {*TRUTHS}:
-        count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
-    if any(node.args.get("db") is not None for node in nodes):
-        write_plain_names(context, tree)  # schema.table is table
-    if exp.Tuple in kinds:
-        compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
-    if kinds & {exp.Group, exp.Order}:
-        selects = list(tree.find_all(exp.Select)) if nested else [tree]
-        write_out_items(context, selects)  # GROUP BY ALL, ORDER BY ALL
-    tree = one_select(context, tree)  # sub-selects, also those that list public values
-    check_nesting(context, tree)
-    declared_joins(context, tree)  # FROM a, b WHERE a.key = b.key is JOIN; ON beyond the key is WHERE
-    if nested:
-        settle_lists(context, tree)  # public values that a column cannot have
-    fold_constants(context, tree)  # 1 = 1 is TRUE
-    if exp.Distinct in kinds or called & {*COMMON, *DISTINCT}:
-        count_values(context, tree)  # MODE(x), COUNT(DISTINCT x): the counts of all values of x
-    return tree
+    present |= {SCHEMA for node in nodes if node.args.get("db") is not None}
+    nested = not present.isdisjoint(_NESTED)
+    useful = [rule for rule in rules if not present.isdisjoint(rule.where)]
+    for each, some in groupby(useful, key=lambda rule: rule.each):
+        together = list(some)
+        for select in _innermost_first(context.root) if each and nested else [context.root]:
+            _write(context, select, together)
+    check_nesting(context, context.root)
+    return context.root
+
+
+def _write(context: Context, select: exp.Expr, rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        new = rule.write(context, select) or select
+        if select is context.root:
+            context.root = new
+        elif new is not select:
+            select.replace(new)
+        select = new
+
+
+def _innermost_first(tree: exp.Expr) -> Sequence[exp.Expr]:
+    return [node for node in tree.walk() if type(node) is exp.Select][::-1]
 
 
 def rewritten_condition(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
     """The same for a condition that stands alone."""
     clause = exp.Where(this=tree)
-    compare_one_by_one(Context(source, tuple(tables)), clause)
+    compare_one_by_one(Context(source, tuple(tables), clause), clause)
     condition: exp.Expr = clause.this
     return condition

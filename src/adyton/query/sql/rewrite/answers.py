@@ -1,18 +1,14 @@
 """SELECT ... FROM (an aggregate query): what is said outside about the answer is said in the query itself.
 
 WHERE outside is HAVING, or QUALIFY where the inner query has windows over its answer; ORDER BY and LIMIT move
-in; names outside are aliases; arithmetic outside is arithmetic on the aggregates.  ARG_MAX(key, value) is the
-key of the first row.
+in; names outside are aliases; arithmetic outside is arithmetic on the aggregates.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from adyton.query.sql.functions.arguments import arguments
-from adyton.query.sql.names import calls
-from adyton.query.sql.reasons import reason_against
-from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, output_name
+from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut
 from adyton.query.sql.rewrite.scopes import (
     Context,
     Scope,
@@ -21,51 +17,32 @@ from adyton.query.sql.rewrite.scopes import (
     clause_parts,
     conjuncts,
     has_aggregate,
+    is_answer,
+    origins_of,
 )
 
-_LARGEST, _LEAST = ("ARG_MAX", "ARGMAX", "MAX_BY"), ("ARG_MIN", "ARGMIN", "MIN_BY")
-EXTREMES = (*_LARGEST, *_LEAST)
 _AFTERWARDS = ("where", "order", "limit", "offset", "qualify")
 
 
-def order_by_extremes(context: Context, tree: exp.Expr) -> None:
-    """SELECT ARG_MAX(key, value) FROM (an aggregate query): its first row in the order of the value."""
-    for select in list(tree.find_all(exp.Select)):
-        clause, items = select.args.get("from_"), select.expressions
-        call = items[0].unalias() if len(items) == 1 else None
-        inner = clause.this.this if clause is not None and type(clause.this) is exp.Subquery else None
-        if not calls(call, EXTREMES) or type(inner) is not exp.Select or not is_answer(inner):
-            continue
-        context.source.check_parts(select, "expressions", "from_")
-        key, value = arguments(context.source, call, f"{call.this}(key, value)", 2)
-        falling = calls(call, _LARGEST)
-        ordered = exp.Ordered(this=value.copy(), desc=falling, nulls_first=False)
-        call.replace(key.copy())
-        select.set("order", exp.Order(expressions=[ordered]))
-        select.set("limit", exp.Limit(expression=exp.Literal.number(1)))
-    for call in tree.find_all(exp.Anonymous):
-        if calls(call, EXTREMES):
-            name = str(call.this).upper()
-            reason = reason_against(name, context.tables[0])
-            raise context.source.refusal(call, f"{name} is not supported: {reason}")
+def ask_inside(context: Context, select: exp.Expr) -> exp.Expr:
+    """The query inside, with what the one outside says about its answer.
+
+    >>> after("SELECT k, n * 2 FROM (SELECT kind AS k, COUNT(*) AS n FROM sales GROUP BY kind) WHERE n > 5")
+    SELECT kind AS k, COUNT(*) * 2 FROM sales GROUP BY kind HAVING COUNT(*) > 5
+    """
+    origins = origins_of(context, select)
+    answer = next((one for one in origins if one.inner is not None and is_answer(one.inner)), None)
+    if answer is None or answer.inner is None:
+        return select
+    if len(origins) > 1 or _aggregates_again(select):
+        return _aggregated_again(context, select, answer, answer.inner)
+    return _asked_inside(context, select, answer, answer.inner)
 
 
-def is_answer(select: exp.Expr) -> bool:
-    """Whether a SELECT gives aggregates or groups, and not rows of its tables."""
-    grouped = any(select.args.get(name) is not None for name in ("group", "having"))
-    return grouped or any(has_aggregate(item) for item in select.expressions)
-
-
-def asked_inside(context: Context, outer: exp.Expr, origin: ScopeTable) -> exp.Expr:
-    """The inner query, with what the outer one says about its answer."""
-    inner = origin.inner
-    assert inner is not None
-    if _aggregates_again(outer):
-        return aggregate_inside(context, outer, origin)
+def _asked_inside(context: Context, outer: exp.Expr, origin: ScopeTable, inner: exp.Expr) -> exp.Expr:
     context.source.check_parts(outer, "expressions", "from_", *_AFTERWARDS)
     _check_rows(context, outer, inner)
     has_windows = inner.find(exp.Window) is not None
-    origin.columns = [(output_name(item), item.unalias()) for item in inner.expressions]
     NamesWrittenOut(context, outer, Scope(context, [origin]), keeps_answer=True).write()
     _check_once(context, outer)
     inner.set("expressions", outer.expressions)
@@ -110,13 +87,10 @@ def _check_once(context: Context, outer: exp.Expr) -> None:
         seen.add(text)
 
 
-def aggregate_inside(context: Context, outer: exp.Expr, origin: ScopeTable) -> exp.Expr:
-    """What a SELECT means that aggregates or joins ``origin``, the answer of an aggregate inside it.
-
-    One row for each person is a table of its own (``query/sql/persons.py``), and stays where it is.
-    """
-    if origin.inner is not None and _by_person(context, origin.inner):
-        origin.node.set("this", origin.inner)
+def _aggregated_again(context: Context, outer: exp.Expr, origin: ScopeTable, inner: exp.Expr) -> exp.Expr:
+    """One row for each person is a table of its own (``query/sql/persons.py``), and stays where it is."""
+    if _by_person(context, inner):
+        origin.node.set("this", inner)
         return outer
     raise context.source.refusal(
         origin.node,

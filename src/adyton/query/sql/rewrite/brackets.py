@@ -8,7 +8,11 @@ from adyton.query.sql.rewrite.scopes import Context, sources
 
 
 def without_brackets(context: Context, tree: exp.Expr) -> None:
-    """In every SELECT of the text."""
+    """In every SELECT of the text.
+
+    >>> after("SELECT COUNT(*) FROM (sales JOIN shops USING (kind)) WHERE x > 1")
+    SELECT COUNT(*) FROM sales JOIN shops USING (kind) WHERE x > 1
+    """
     for select in list(tree.find_all(exp.Select)):
         while any(_is_bracket(node) for node, _ in sources(select)):
             _open(context, select)

@@ -14,7 +14,11 @@ from adyton.query.sql.rewrite.scopes import Context, conjuncts, placed
 
 
 def fold_constants(context: Context, tree: exp.Expr) -> None:
-    """In WHERE, where such conditions begin a list of others; what is always true there is left out."""
+    """In WHERE, where such conditions begin a list of others; what is always true there is left out.
+
+    >>> after("SELECT COUNT(*) FROM sales WHERE 1 = 1 AND x > 3")
+    SELECT COUNT(*) FROM sales WHERE x > 3
+    """
     for one in conjuncts(tree.args.get("where")):
         truth = _truth(context, one)
         if truth is not None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from adyton.query.sql.rewrite.scopes import Context, has_aggregate
 
 
-def write_out_items(context: Context, selects: Sequence[exp.Expr]) -> None:
-    """In every SELECT of the text."""
-    for select in selects:
-        group = select.args.get("group")
-        if group is not None and group.args.get("all"):
-            _write_groups(context, select, group)
-        if select.args.get("order") is not None:
-            _write_order(select)
+def write_out_items(context: Context, select: exp.Expr) -> None:
+    """GROUP BY what aggregates nothing, ORDER BY the first item, then the second, and so on.
+
+    >>> after("SELECT kind, COUNT(*) FROM sales GROUP BY ALL ORDER BY ALL DESC")
+    SELECT kind, COUNT(*) FROM sales GROUP BY kind ORDER BY 1 DESC, 2 DESC
+    """
+    group = select.args.get("group")
+    if group is not None and group.args.get("all"):
+        _write_groups(context, select, group)
+    if select.args.get("order") is not None:
+        _write_order(select)
 
 
 def _write_groups(context: Context, select: exp.Expr, group: exp.Expr) -> None:

@@ -9,11 +9,16 @@ from sqlglot import exp
 
 from adyton.query.sql.rewrite.scopes import Context
 
+SCHEMA = "a schema"  # where one is named
 _BEFORE = ("db", "catalog")
 
 
 def write_plain_names(context: Context, tree: exp.Expr) -> None:
-    """Names of tables, and of columns behind them."""
+    """Names of tables, and of columns behind them.
+
+    >>> after("SELECT COUNT(*) FROM main.sales WHERE main.sales.x > 2")
+    SELECT COUNT(*) FROM sales WHERE sales.x > 2
+    """
     for node in list(tree.walk()):
         if type(node) not in (exp.Table, exp.Column) or node.args.get("db") is None:
             continue

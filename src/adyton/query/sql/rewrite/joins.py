@@ -18,34 +18,23 @@ from adyton.query.sql.rewrite.scopes import (
     ScopeTable,
     all_of,
     base_origin,
+    column_of,
     columns_of_clauses,
     conjuncts,
     in_brackets,
-    placed,
     set_where,
     sources,
-    write_using,
 )
 
 _Side = tuple[str, str]  # table and column, in small letters
 
 
-def without_right_joins(context: Context, select: exp.Expr) -> None:
-    """a RIGHT JOIN b is b LEFT JOIN a."""
-    joins = select.args.get("joins") or []
-    for place, join in enumerate(joins):
-        if str(join.args.get("side") or "").upper() != "RIGHT":
-            continue
-        if place:
-            raise context.source.refusal(join, "RIGHT JOIN is read between two tables: write LEFT JOIN")
-        first, second = select.args["from_"].this, join.this
-        join.set("side", "LEFT")
-        first.replace(second.copy())
-        second.replace(first)
-
-
 def declared_joins(context: Context, select: exp.Expr) -> None:
-    """Each JOIN with the equality that the study declares, if it can be found in ON or WHERE."""
+    """Each JOIN with the equality that the study declares, if it can be found in ON or WHERE.
+
+    >>> after("SELECT SUM(height) FROM sales s, shops h WHERE s.kind = h.kind AND x > 2")
+    SELECT SUM(height) FROM sales AS s JOIN shops AS h ON s.kind = h.kind WHERE x > 2
+    """
     nodes = sources(select)
     names = [node.name.casefold() for node, _ in nodes]
     known = all(type(node) is exp.Table and context.columns_of(node.name) for node, _ in nodes)
@@ -96,7 +85,7 @@ class _Joins:
                     "shown without it: put the private table first"
                 )
                 raise self.context.source.refusal(origin.join or origin.node, reason)
-        write_using(self.context, self.origins)  # the reader says what is wrong with others
+        Scope(self.context, self.origins).write_using()  # the reader says what is wrong with others
         before = self.origins[0]
         on = first.join.args.get("on") if first.join is not None else None
         self.select.args["from_"].set("this", first.node)
@@ -142,23 +131,23 @@ class _Joins:
         node = node.unnest()
         if type(node) is not exp.EQ:
             return set()
-        found = [self._meant(node.args[part]) for part in ("this", "expression")]
-        return set() if None in found else {_folded(one.node.name, name) for one, name in found if one}  # type: ignore[misc]
+        sides = [node.args[part].unnest() for part in ("this", "expression")]
+        pairs = [(table.node.name, side.name) for side in sides if (table := self._meant(side)) is not None]
+        return {_folded(*pair) for pair in pairs} if len(pairs) == 2 else set()
 
-    def _meant(self, node: exp.Expr) -> tuple[ScopeTable, str] | None:
-        node = node.unnest()
+    def _meant(self, node: exp.Expr) -> ScopeTable | None:
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
             return None
         found = Scope(self.context, self.origins).of(node)
-        return (found[0][0], found[0][1].name) if len(found) == 1 else None
+        return found[0] if len(found) == 1 else None
 
     def _equality(self, node: exp.Expr) -> exp.Expr:
         """With the names of both tables."""
         sides = []
         for side in node.unnest().iter_expressions():
-            meant = self._meant(side)
+            meant = self._meant(side.unnest())
             assert meant is not None
-            sides.append(placed(exp.column(meant[1], meant[0].called, quoted=True), side))
+            sides.append(column_of(meant, side.unnest()))
         return exp.EQ(this=sides[0], expression=sides[1])
 
     # What is left ----------------------------------------------------------------------------------------
@@ -176,8 +165,8 @@ class _Joins:
         scope = Scope(self.context, self.origins)
         for node in columns_of_clauses(self.select):
             found = scope.of(node)
-            if len(found) == 1 and found[0][0].called in self.rest:
-                self._write_case(node, found[0][0])
+            if len(found) == 1 and found[0].called in self.rest:
+                self._write_case(node, found[0])
 
     def _write_case(self, node: exp.Expr, origin: ScopeTable) -> None:
         public = self.context.public(origin.node.name)
@@ -200,8 +189,7 @@ class _Joins:
         for node in columns_of_clauses(self.select) if left else []:
             shared = any(node.name.casefold() in origin.shared for origin in left)
             if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
-                before, meant = found[0]
-                node.replace(placed(exp.column(meant.name, before.called, quoted=True), node))
+                node.replace(column_of(found[0], node))
 
 
 def _folded(table: str, name: str) -> _Side:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import find_all_in_scope
 
+from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Dimension, Table
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.expressions import SqlText
-from adyton.query.sql.from_clause import private_table, public_table
+from adyton.query.sql.from_clause import no_such_table, private_table, public_table
 from adyton.query.sql.grammar import DEEPEST_NESTING
 from adyton.query.sql.names import calls, starts_in
 from adyton.query.sql.words import MOST_TREE_NODES
@@ -23,10 +25,11 @@ CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
 
 @dataclass(slots=True)
 class Context:
-    """The text that is read, the tables of the study, and how many nodes were copied so far."""
+    """The text that is read, the tables of the study, the whole tree, and how many nodes were copied."""
 
     source: SqlText
     tables: tuple[Table, ...]
+    root: exp.Expr
     copied: int = 0
 
     def copy(self, node: exp.Expr) -> exp.Expr:
@@ -56,13 +59,13 @@ class Context:
 
 @dataclass(slots=True)
 class ScopeTable:
-    """A table of FROM, or a sub-select there: how it is called, and what each of its columns is."""
+    """A table of FROM, or a sub-select there: how it is called, and the names of its columns."""
 
     called: str
     node: exp.Expr
-    columns: Sequence[tuple[str, exp.Expr]]
-    inner: exp.Expr | None = None  # the SELECT of a sub-select
+    columns: Sequence[str]
     join: exp.Expr | None = None  # None for the first
+    inner: exp.Expr | None = None  # the SELECT of a sub-select
     shared: set[str] = field(init=False)  # names of USING, which belong to a table before
 
     def __post_init__(self) -> None:
@@ -74,8 +77,20 @@ class ScopeTable:
         """Whether its values are missing where a LEFT JOIN finds nothing."""
         return self.join is not None and str(self.join.args.get("side") or "").upper() == "LEFT"
 
-    def expressions(self, name: str) -> list[exp.Expr]:
-        return [value for own, value in self.columns if own.casefold() == name.casefold()]
+    def count(self, name: str) -> int:
+        """How many of its columns are called so."""
+        return sum(own.casefold() == name.casefold() for own in self.columns)
+
+    def place(self, name: str) -> int:
+        """Where the first of them is."""
+        return next(i for i, own in enumerate(self.columns) if own.casefold() == name.casefold())
+
+    def value(self, place: int) -> exp.Expr:
+        """What the column at a place is: one of the table, or an item of the SELECT inside."""
+        if self.inner is None:
+            return exp.column(self.columns[place], self.called, quoted=True)
+        item: exp.Expr = self.inner.expressions[place].unalias()
+        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +100,23 @@ class Scope:
     context: Context
     origins: Sequence[ScopeTable]
 
-    def of(self, node: exp.Expr) -> list[tuple[ScopeTable, exp.Expr]]:
-        """What a column can mean: nothing, one column of one table, or more."""
-        name, qualifier = node.name, node.args.get("table")
+    def tables_called(self, qualifier: exp.Expr | None) -> list[ScopeTable]:
+        """Those that a name before a dot means; without one all of them."""
+        wanted = None if qualifier is None else qualifier.name.casefold()
+        return [origin for origin in self.origins if wanted is None or origin.called.casefold() == wanted]
+
+    def of(self, node: exp.Expr) -> list[ScopeTable]:
+        """The tables with such a column: none, one or more; a table twice if two columns are called so."""
+        qualifier, name = node.args.get("table"), node.name
         if node.args.get("db") is not None:
             return []  # a schema stands before tables of the study only, where it was taken away
-        found = []
-        for origin in self.origins:
-            if qualifier is None and name.casefold() in origin.shared:
-                continue
-            if qualifier is None or origin.called.casefold() == qualifier.name.casefold():
-                found += [(origin, value) for value in origin.expressions(name)]
-        return found
+        chosen = self.tables_called(qualifier)
+        if qualifier is None:
+            chosen = [origin for origin in chosen if name.casefold() not in origin.shared]
+        return [origin for origin in chosen for _ in range(origin.count(name))]
 
-    def one(self, node: exp.Expr) -> tuple[ScopeTable, exp.Expr]:
-        """The one thing that a column means; otherwise it is refused."""
+    def one(self, node: exp.Expr) -> ScopeTable:
+        """The one table that has the column; otherwise it is refused."""
         found = self.of(node)
         if len(found) == 1:
             return found[0]
@@ -108,12 +125,40 @@ class Scope:
             raise refusal(
                 node, f"{name!r} is in more than one table; write the table before it, as in a.{name}"
             )
-        qualifier = node.args.get("table")
-        called = [origin.called for origin in self.origins]
-        if qualifier is not None and qualifier.name.casefold() not in [one.casefold() for one in called]:
-            raise refusal(node, f"the tables here are {', '.join(map(repr, called))}")
-        known = [own for origin in self.origins for own, _ in origin.columns if own]
+        if not self.tables_called(node.args.get("table")):
+            raise self.no_such_table(node)
+        known = [own for origin in self.origins for own in origin.columns if own]
         raise refusal(node, f"there is no column {name!r} here; known are {', '.join(known[:10]) or 'none'}")
+
+    def no_such_table(self, node: exp.Expr) -> InvalidRequest:
+        called = ", ".join(repr(origin.called) for origin in self.origins)
+        return self.context.source.refusal(node, f"the tables here are {called}")
+
+    def write_using(self) -> exp.Expr | None:
+        """USING (k) as ON: k of the first table before that has it equals k of this one.
+
+        Stops at a name that is not once in both tables, and says which.
+        """
+        for place, origin in enumerate(self.origins):
+            names: list[exp.Expr] = origin.join.args.get("using") or [] if origin.join is not None else []
+            equal = []
+            for one in names:
+                before = next((table for table in self.origins[:place] if table.count(one.name)), None)
+                if before is None or before.count(one.name) != 1 or origin.count(one.name) != 1:
+                    return one
+                left, right = (
+                    self.context.copy(table.value(table.place(one.name))) for table in (before, origin)
+                )
+                equal.append(exp.EQ(this=left, expression=right))
+            if equal and origin.join is not None:
+                origin.join.set("using", None)
+                origin.join.set("on", all_of(equal))
+        return None
+
+
+def column_of(table: ScopeTable, node: exp.Expr) -> exp.Expr:
+    """A column of a table with the name of ``node``, which stands in the text where that does."""
+    return placed(exp.column(node.name, table.called, quoted=True), node)
 
 
 def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
@@ -125,9 +170,52 @@ def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
 
 def base_origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> ScopeTable:
     """A table of the study, or one that is not known, which has no columns."""
-    called = node.alias_or_name
-    columns = [(name, exp.column(name, called, quoted=True)) for name in context.columns_of(node.name)]
-    return ScopeTable(called, node, columns, join=join)
+    return ScopeTable(node.alias_or_name, node, context.columns_of(node.name), join)
+
+
+def origins_of(context: Context, select: exp.Expr) -> list[ScopeTable]:
+    """The tables and sub-selects of FROM; none if there are no sub-selects."""
+    nodes = sources(select)
+    if not any(type(node) is exp.Subquery for node, _ in nodes):
+        return []
+    return [_origin(context, node, join) for node, join in nodes]
+
+
+def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> ScopeTable:
+    if type(node) is exp.Table:
+        if not context.columns_of(node.name):
+            raise context.source.refusal(node, no_such_table(context.tables))
+        return base_origin(context, node, join)
+    if type(node) is not exp.Subquery:
+        raise context.source.refusal(node, "FROM needs the name of the table")
+    called, inner = context.source.alias(node) or "", node.this
+    while type(inner) is exp.Subquery:
+        context.source.check_parts(inner, "this")
+        inner = inner.this
+    if type(inner) is not exp.Select:
+        raise context.source.refusal(node, "a sub-select is one SELECT")
+    if inner.args.get("from_") is None:
+        raise context.source.refusal(node, f"a sub-select names its table: FROM {context.tables[0].name}")
+    return ScopeTable(called, node, list(map(output_name, inner.expressions)), join, inner)
+
+
+def is_in_from(select: exp.Expr) -> bool:
+    """Whether a SELECT is a table of another one."""
+    around = select.parent
+    return type(around) is exp.Subquery and isinstance(around.unwrap().parent, exp.From | exp.Join)
+
+
+def output_name(item: exp.Expr) -> str:
+    """How a sub-select calls what ``item`` gives; empty where it has no name."""
+    return str(item.alias) if type(item) is exp.Alias else item.name if type(item) is exp.Column else ""
+
+
+def item_called(select: exp.Expr, node: exp.Expr) -> exp.Expr | None:
+    """The item of the SELECT list that a name without a table can mean."""
+    if node.args.get("table") is not None:
+        return None
+    wanted = node.name.casefold()
+    return next((item for item in select.expressions if output_name(item).casefold() == wanted), None)
 
 
 def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
@@ -139,11 +227,7 @@ def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
 
 def columns_in(node: exp.Expr) -> list[exp.Expr]:
     """The columns that are named in ``node``, not those of sub-selects in it."""
-    return [
-        part
-        for part in node.walk(prune=lambda part: type(part) is exp.Subquery)
-        if type(part) is exp.Column and type(part.this) is exp.Identifier
-    ]
+    return [part for part in find_all_in_scope(node, exp.Column) if type(part.this) is exp.Identifier]
 
 
 def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -158,26 +242,6 @@ def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
 def columns_of_clauses(select: exp.Expr) -> list[exp.Expr]:
     """The columns that the clauses of a SELECT name."""
     return [node for _, part in clause_parts(select) for node in columns_in(part)]
-
-
-def write_using(context: Context, origins: Sequence[ScopeTable]) -> exp.Expr | None:
-    """USING (k) as ON: k of the first table before that has it equals k of this one.
-
-    Stops at a name that is not once in both tables, and says which.
-    """
-    for place, origin in enumerate(origins):
-        names: list[exp.Expr] = origin.join.args.get("using") or [] if origin.join is not None else []
-        equal = []
-        for one in names:
-            left = next((o.expressions(one.name) for o in origins[:place] if o.expressions(one.name)), [])
-            right = origin.expressions(one.name)
-            if len(left) != 1 or len(right) != 1:
-                return one
-            equal.append(exp.EQ(this=context.copy(left[0]), expression=context.copy(right[0])))
-        if equal and origin.join is not None:
-            origin.join.set("using", None)
-            origin.join.set("on", all_of(equal))
-    return None
 
 
 def in_brackets(node: exp.Expr) -> exp.Expr:
@@ -239,6 +303,12 @@ def check_nesting(context: Context, tree: exp.Expr) -> None:
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate over the rows of the table is asked for in ``node``, not one over the answer's."""
     return any(calls(part, AGGREGATES) and not is_window(part) for part in node.walk())
+
+
+def is_answer(select: exp.Expr) -> bool:
+    """Whether a SELECT gives aggregates or groups, and not rows of its tables."""
+    grouped = any(select.args.get(name) is not None for name in ("group", "having"))
+    return grouped or any(has_aggregate(item) for item in select.expressions)
 
 
 def is_window(node: exp.Expr) -> bool:

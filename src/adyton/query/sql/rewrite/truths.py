@@ -17,6 +17,9 @@ def count_truths(context: Context, tree: exp.Expr) -> None:
     """One row is enough to make BOOL_OR true, and one to make BOOL_AND false.
 
     In HAVING it is a condition.  Where no row has a truth it is false, or true, and not missing.
+
+    >>> after("SELECT BOOL_OR(x > 3) FROM sales")
+    SELECT CASE WHEN COUNT_IF((x > 3)) >= 1 THEN 1 ELSE 0 END FROM sales
     """
     for call in list(tree.find_all(exp.Anonymous)):
         if calls(call, TRUTHS):

@@ -8,7 +8,11 @@ from adyton.query.sql.rewrite.scopes import Context, all_of, in_brackets
 
 
 def compare_one_by_one(context: Context, tree: exp.Expr) -> None:
-    """Missing parts make it neither true nor false, unless another part differs, as the standard says."""
+    """Missing parts make it neither true nor false, unless another part differs, as the standard says.
+
+    >>> after("SELECT COUNT(*) FROM sales WHERE (x, y) IN ((1, 2), (3, 4))")
+    SELECT COUNT(*) FROM sales WHERE ((x = 1 AND y = 2) OR (x = 3 AND y = 4))
+    """
     for node in list(tree.find_all(exp.In)):
         if type(node.this) is exp.Tuple and node.args.get("query") is None:
             node.replace(_alternatives(context, node))

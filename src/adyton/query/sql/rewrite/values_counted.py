@@ -32,7 +32,12 @@ class _ValuesCall:
 
 
 def count_values(context: Context, tree: exp.Expr) -> None:
-    """The SELECT that is grouped by the values, if its list asks for them."""
+    """The SELECT that is grouped by the values, if its list asks for them.
+
+    >>> after("SELECT MODE(kind) AS common FROM sales")
+    SELECT kind AS common, COUNT(*), RANK() OVER (ORDER BY COUNT(*) DESC) FROM sales GROUP BY kind
+    QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) <= 1 ORDER BY COUNT(*) DESC
+    """
     items = [_bare(item) for item in tree.expressions]
     asked = [(place, one) for place, item in enumerate(items) if (one := _asked(context, item)) is not None]
     if not asked:

@@ -55,7 +55,7 @@ def columns_asked(source: SqlText, tree: exp.Expr, tables: Sequence[Table]) -> F
     if not all(type(node) in (exp.Column, exp.Star) for node, _ in items):
         return None
     if any(node.args.get("db") is not None for node in tree.walk()):
-        write_plain_names(Context(source, tuple(tables)), tree)  # schema.table is table
+        write_plain_names(Context(source, tuple(tables), tree), tree)  # schema.table is table
     table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     names: list[str] = []

@@ -129,14 +129,17 @@ async function digest(kind, parts) {
   return Array.from(bytes, b => b.toString(16).padStart(2, "0")).join("");
 }
 
-const AMOUNTS = ["amount", "radius", "pure", "settled", "spent", "spent_radius", "spent_pure"];
+const AMOUNTS = ["amount", "radius", "pure", "final_radius", "final_level", "spent", "spent_radius", "spent_pure"];
 const OPEN = [...AMOUNTS, "number", "unproved", "asked_at", "previous", "sealed", "digest"];
 
-const linkDigest = (link, a) => digest("receipt", [link.number, a.amount, a.radius, a.pure, link.unproved, a.settled,
-  a.spent, a.spent_radius, a.spent_pure, quoted(link.asked_at), quoted(link.previous), quoted(link.sealed)]);
+const written = facts => quoted(JSON.stringify(facts));  // in the order in which they came
+
+const linkDigest = (link, a) => digest("receipt", [link.number, a.amount, a.radius, a.pure, link.unproved,
+  written(link.validity), a.final_radius, a.final_level, a.spent, a.spent_radius, a.spent_pure,
+  quoted(link.asked_at), quoted(link.previous), quoted(link.sealed)]);
 
 const sealedDigest = own => digest("sealed", [quoted(own.secret), quoted(own.by), units(own.spent_by),
-  units(own.budget_share), quoted(own.query), quoted(own.detail), quoted(own.request)]);
+  units(own.budget_share), written(own.subject), quoted(own.query), quoted(own.detail), quoted(own.request)]);
 
 /* What is wrong with a link after the last one; nothing if it follows. */
 function wrong(link, a, last, header) {
@@ -146,9 +149,12 @@ function wrong(link, a, last, header) {
   const before = last ? last.a : {spent: 0n, spent_radius: 0n, spent_pure: 0n, radius: 0n};
   if (last && link.number <= last.link.number) return "its number does not come after the last one";
   if (link.previous !== (last ? last.link.digest : header.digest)) return "it does not name the digest before it";
-  if (a.settled > before.radius) return "more was settled than was charged";
+  if (a.final_radius > before.radius) return "its final radius is more than was charged";
+  if (a.final_radius === before.radius && a.final_level !== 0n) return "its final radius is all that was charged, which holds for sure";
+  const gaussian = link.validity.gaussian.reduce((sum, [, radius]) => sum + units(radius), 0n);
+  if (gaussian > a.radius) return "its Gaussian numbers have a larger radius than the charge";
   if (a.spent !== before.spent + a.amount) return "its total is not the sum of what was charged";
-  if (a.spent_radius !== before.spent_radius - before.radius + a.settled + a.radius) return "its total for validity is wrong";
+  if (a.spent_radius !== before.spent_radius - before.radius + a.final_radius + a.radius) return "its total for validity is wrong";
   if (a.spent_pure !== before.spent_pure + a.pure) return "its total for validity is wrong";
   const more = link.unproved - (last ? last.link.unproved : 0);
   return more === 0 || more === 1 ? "" : "it counts wrongly what no theorem covers";
@@ -187,7 +193,7 @@ class Chain {
   }
 
   wrongOwn(link, whole, sealed, a) {
-    if (OPEN.some(name => whole[name] !== link[name])) return "it is not the one in the chain";
+    if (OPEN.some(name => whole[name] !== link[name]) || written(whole.validity) !== written(link.validity)) return "it is not the one in the chain";
     if (sealed !== link.sealed) return "its name or query is not what was sealed";
     const spent = (this.names.get(whole.by) || 0n) + a.amount;
     this.names.set(whole.by, spent);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -44,11 +43,21 @@ def type_named(node: Any) -> str:
     return _ALIASES.get(name, name)
 
 
+def is_text(name: str) -> bool:
+    """Whether the values of a type, by its name, are texts in the database."""
+    return name in _TEXTS or (name not in OIDS and not name.endswith("[]") and name not in _WHOLE)
+
+
 def oid_named(name: str) -> int:
     """The number of a type, text for those that are not known."""
     if name.endswith("[]"):
         return ARRAYS.get(oid_named(name[:-2]), ARRAYS[TEXT])
     return OIDS.get(name, TEXT)
+
+
+def type_name(oid: int) -> str:
+    """What SQL calls a type."""
+    return SQL_NAMES.get(oid, str(oid))
 
 
 def cast_to(value: Any, name: str) -> Any:
@@ -76,25 +85,3 @@ def _cast(value: Any, name: str) -> Any:
     if name == "bool":
         return value if isinstance(value, bool) else decoded(str(value).encode(), BOOL, 0)
     return value
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal: a number and its digits are, as a literal has no type yet."""
-    if isinstance(left, str) == isinstance(right, str):
-        return bool(left == right)
-    if isinstance(right, bool | list):
-        left, right = right, left
-    if isinstance(left, bool):
-        return ("t" if left else "f") == str(right)[:1].lower()
-    if isinstance(left, list):
-        return bool(cast_to(right, "text[]") == left)
-    return str(left) == str(right)
-
-
-def ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def compared(left: Any, right: Any) -> bool:
-        if isinstance(left, str) != isinstance(right, str):
-            left, right = (Decimal(str(one)) for one in (left, right))
-        return bool(test(left, right))
-
-    return compared

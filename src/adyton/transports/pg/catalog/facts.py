@@ -19,6 +19,7 @@ from adyton.kernel.schema import (
 from adyton.study import Study
 from adyton.transports.pg.catalog.casting import SQL_NAMES
 from adyton.transports.pg.columns import oid_of
+from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.values import ARRAYS, BOOL, FLOAT8, INT8, TEXT
 
 SCHEMAS = {"pg_catalog": 11, "public": 2200, "information_schema": 13_000, "adyton": 13_100}
@@ -75,9 +76,9 @@ class Listed:
     rows: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class CatalogFacts:
-    """Of one study, for whoever asks.  What is made of them is looked up by their being the same object."""
+    """Of one study, for whoever asks."""
 
     database: str
     user: str
@@ -96,6 +97,15 @@ class CatalogFacts:
             return SYSTEM[last]
         found = (one for one in self.tables if one.name == last and schema in ("", one.schema))
         return next((one.oid for one in found), None)
+
+    def regclass(self, value: Any) -> int | None:
+        """The number of a table, by its name; a number stays one."""
+        if value is None or isinstance(value, int) or str(value).isdecimal():
+            return None if value is None else int(value)
+        found = self.oid_of(str(value))
+        if found is None:
+            raise SqlError("42P01", f'relation "{str(value)[:100]}" does not exist')
+        return found
 
     def name_of(self, oid: int) -> str:
         found = next((one for one in self.tables if one.oid == oid), None)

@@ -1,267 +1,150 @@
-"""The columns of catalog tables, as PostgreSQL 15 has them: their types, and what most rows say."""
+"""The tables of PostgreSQL's catalogs and their columns, and what most rows of them say."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from adyton.transports.pg.catalog.facts import DATABASE as DATABASE_OID
-from adyton.transports.pg.catalog.facts import OWNER, SCHEMAS, SYSTEM
+from adyton.transports.pg.catalog.facts import DATABASE, OWNER, SCHEMAS, SYSTEM, VIEWS
 from adyton.transports.pg.values import (
     ARRAYS,
     BOOL,
     CHAR,
     FLOAT4,
+    FLOAT8,
     INT2,
+    INT2VECTOR,
     INT4,
     INT8,
     NAME,
+    NUMERIC,
     OID,
-    TEXT,
-    TIMESTAMP,
+    OIDVECTOR,
+    REGCLASS,
+    REGTYPE,
+    TYPES,
 )
 
-Pairs = Mapping[str, tuple[int, Any]]  # a column: its type, and its value in every row that says nothing else
-
-CLASS: Pairs = {
-    "oid": (OID, 0),
-    "relname": (NAME, ""),
-    "relnamespace": (OID, 2200),
-    "reltype": (OID, 0),
-    "reloftype": (OID, 0),
-    "relowner": (OID, OWNER),
-    "relam": (OID, 0),
-    "relfilenode": (OID, 0),
-    "reltablespace": (OID, 0),
-    "relpages": (INT4, 0),
-    "reltuples": (FLOAT4, -1),
-    "relallvisible": (INT4, 0),
-    "reltoastrelid": (OID, 0),
-    "relhasindex": (BOOL, False),
-    "relisshared": (BOOL, False),
-    "relpersistence": (CHAR, "p"),
-    "relkind": (CHAR, "r"),
-    "relnatts": (INT2, 0),
-    "relchecks": (INT2, 0),
-    "relhasrules": (BOOL, False),
-    "relhastriggers": (BOOL, False),
-    "relhassubclass": (BOOL, False),
-    "relrowsecurity": (BOOL, False),
-    "relforcerowsecurity": (BOOL, False),
-    "relispopulated": (BOOL, True),
-    "relreplident": (CHAR, "n"),
-    "relispartition": (BOOL, False),
-    "relrewrite": (OID, 0),
-    "relhasoids": (BOOL, False),
-    "relacl": (ARRAYS[TEXT], None),
-    "reloptions": (ARRAYS[TEXT], None),
-    "relpartbound": (TEXT, None),
-    "relfrozenxid": (OID, 0),
-    "relminmxid": (OID, 0),
-    "tableoid": (OID, SYSTEM["pg_class"]),
-    "xmin": (OID, 1),
+Columns = Mapping[str, int]  # each with the number of its type
+Relation = tuple[str, str]  # schema and name
+HIDDEN: Columns = {"tableoid": OID, "xmin": OID}  # columns of every table that a star leaves out
+_OIDS = {
+    **{one.name: one.oid for one in TYPES},
+    **{f"_{one.name}": one.array for one in TYPES},
+    "int2vector": INT2VECTOR,
+    "oidvector": OIDVECTOR,
 }
-ATTRIBUTE: Pairs = {
-    "attrelid": (OID, 0),
-    "attname": (NAME, ""),
-    "atttypid": (OID, 0),
-    "attstattarget": (INT4, -1),
-    "attlen": (INT2, -1),
-    "attnum": (INT2, 0),
-    "attndims": (INT4, 0),
-    "attcacheoff": (INT4, -1),
-    "atttypmod": (INT4, -1),
-    "attbyval": (BOOL, False),
-    "attstorage": (CHAR, "p"),
-    "attalign": (CHAR, "i"),
-    "attnotnull": (BOOL, False),
-    "atthasdef": (BOOL, False),
-    "atthasmissing": (BOOL, False),
-    "attidentity": (CHAR, ""),
-    "attgenerated": (CHAR, ""),
-    "attisdropped": (BOOL, False),
-    "attislocal": (BOOL, True),
-    "attinhcount": (INT4, 0),
-    "attcollation": (OID, 0),
-    "attcompression": (CHAR, ""),
-    "attacl": (ARRAYS[TEXT], None),
-    "attoptions": (ARRAYS[TEXT], None),
-    "attfdwoptions": (ARRAYS[TEXT], None),
-    "attmissingval": (TEXT, None),
+_IN_DUCKDB = {
+    BOOL: "BOOLEAN",
+    INT2: "SMALLINT",
+    INT4: "INTEGER",
+    INT8: "BIGINT",
+    **dict.fromkeys((OID, REGCLASS, REGTYPE), "BIGINT"),
+    FLOAT4: "FLOAT",
+    FLOAT8: "DOUBLE",
+    NUMERIC: "DOUBLE",
+    INT2VECTOR: "SMALLINT[]",
+    OIDVECTOR: "BIGINT[]",
 }
-TABLES: Pairs = {
-    "table_catalog": (NAME, ""),
-    "table_schema": (NAME, ""),
-    "table_name": (NAME, ""),
-    "table_type": (TEXT, "BASE TABLE"),
-    "self_referencing_column_name": (NAME, None),
-    "reference_generation": (TEXT, None),
-    "user_defined_type_catalog": (NAME, None),
-    "user_defined_type_schema": (NAME, None),
-    "user_defined_type_name": (NAME, None),
-    "is_insertable_into": (TEXT, "NO"),
-    "is_typed": (TEXT, "NO"),
-    "commit_action": (TEXT, None),
-}
-COLUMNS: Pairs = {
-    "table_catalog": (NAME, ""),
-    "table_schema": (NAME, ""),
-    "table_name": (NAME, ""),
-    "column_name": (NAME, ""),
-    "ordinal_position": (INT4, 0),
-    "column_default": (TEXT, None),
-    "is_nullable": (TEXT, "YES"),
-    "data_type": (TEXT, ""),
-    "character_maximum_length": (INT4, None),
-    "character_octet_length": (INT4, None),
-    "numeric_precision": (INT4, None),
-    "numeric_precision_radix": (INT4, None),
-    "numeric_scale": (INT4, None),
-    "datetime_precision": (INT4, None),
-    "interval_type": (TEXT, None),
-    "interval_precision": (INT4, None),
-    "collation_name": (NAME, None),
-    "domain_name": (NAME, None),
-    "domain_schema": (NAME, None),
-    "udt_catalog": (NAME, ""),
-    "udt_schema": (NAME, "pg_catalog"),
-    "udt_name": (NAME, ""),
-    "is_identity": (TEXT, "NO"),
-    "identity_generation": (TEXT, None),
-    "is_generated": (TEXT, "NEVER"),
-    "generation_expression": (TEXT, None),
-    "is_updatable": (TEXT, "NO"),
-    "dtd_identifier": (NAME, ""),
-}
-DATABASE: Pairs = {
-    "oid": (OID, DATABASE_OID),
-    "datname": (NAME, ""),
-    "datdba": (OID, OWNER),
-    "encoding": (INT4, 6),
-    "datlocprovider": (CHAR, "c"),
-    "datistemplate": (BOOL, False),
-    "datallowconn": (BOOL, True),
-    "datconnlimit": (INT4, -1),
-    "dattablespace": (OID, 1663),
-    "datcollate": (TEXT, "C"),
-    "datctype": (TEXT, "C"),
-    "daticulocale": (TEXT, None),
-    "datcollversion": (TEXT, None),
-    "datacl": (ARRAYS[TEXT], None),
-    "datfrozenxid": (OID, 0),
-    "datminmxid": (OID, 0),
-}
-ROLE: Pairs = {
-    "oid": (OID, OWNER),
-    "rolname": (NAME, ""),
-    "rolsuper": (BOOL, False),
-    "rolinherit": (BOOL, True),
-    "rolcreaterole": (BOOL, False),
-    "rolcreatedb": (BOOL, False),
-    "rolcanlogin": (BOOL, True),
-    "rolreplication": (BOOL, False),
-    "rolconnlimit": (INT4, -1),
-    "rolpassword": (TEXT, None),
-    "rolvaliduntil": (TEXT, None),
-    "rolbypassrls": (BOOL, False),
-    "rolconfig": (ARRAYS[TEXT], None),
-    "usename": (NAME, ""),
-    "usesuper": (BOOL, False),
-    "usesysid": (OID, OWNER),
-}
-SETTINGS: Pairs = {
-    "name": (TEXT, ""),
-    "setting": (TEXT, ""),
-    "unit": (TEXT, None),
-    "category": (TEXT, ""),
-    "short_desc": (TEXT, ""),
-    "context": (TEXT, ""),
-    "vartype": (TEXT, ""),
-    "source": (TEXT, ""),
-    "reset_val": (TEXT, ""),
-    "boot_val": (TEXT, ""),
-}
-TYPE: Pairs = {
-    "oid": (OID, 0),
-    "typname": (NAME, ""),
-    "typnamespace": (OID, SCHEMAS["pg_catalog"]),
-    "typowner": (OID, OWNER),
-    "typlen": (INT2, -1),
-    "typbyval": (BOOL, False),
-    "typtype": (CHAR, "b"),
-    "typcategory": (CHAR, ""),
-    "typispreferred": (BOOL, False),
-    "typisdefined": (BOOL, True),
-    "typdelim": (CHAR, ","),
-    "typrelid": (OID, 0),
-    "typelem": (OID, 0),
-    "typarray": (OID, 0),
-    "typinput": (TEXT, ""),
-    "typoutput": (TEXT, ""),
-    "typreceive": (TEXT, ""),
-    "typnotnull": (BOOL, False),
-    "typbasetype": (OID, 0),
-    "typtypmod": (INT4, -1),
-    "typndims": (INT4, 0),
-    "typcollation": (OID, 0),
-    "typdefault": (TEXT, None),
-    "typdefaultbin": (TEXT, None),
-    "typacl": (TEXT, None),
-    "typstorage": (CHAR, "p"),
-    "typalign": (CHAR, "i"),
-    "typsubscript": (TEXT, "-"),
+_ELEMENTS = {array: element for element, array in ARRAYS.items()}
+_EMPTY_VALUES = {BOOL: False, **dict.fromkeys((INT2, INT4, OID), 0), **dict.fromkeys((NAME, CHAR), "")}
+_ROLE = {"oid": OWNER, "rolinherit": True, "rolcanlogin": True, "rolconnlimit": -1}
+_USUAL: Mapping[str, Mapping[str, Any]] = {
+    "pg_class": {
+        "relnamespace": SCHEMAS["public"],
+        "relowner": OWNER,
+        "reltuples": -1,
+        "relpersistence": "p",
+        "relispopulated": True,
+        "relreplident": "n",
+    },
+    "pg_attribute": {
+        "attstattarget": -1,
+        "attlen": -1,
+        "attcacheoff": -1,
+        "atttypmod": -1,
+        "attstorage": "p",
+        "attalign": "i",
+        "attislocal": True,
+    },
+    "pg_database": {
+        "oid": DATABASE,
+        "datdba": OWNER,
+        "encoding": 6,
+        "datlocprovider": "c",
+        "datallowconn": True,
+        "datconnlimit": -1,
+        "dattablespace": 1663,
+        "datcollate": "C",
+        "datctype": "C",
+    },
+    "pg_type": {
+        "typnamespace": SCHEMAS["pg_catalog"],
+        "typowner": OWNER,
+        "typlen": -1,
+        "typtype": "b",
+        "typisdefined": True,
+        "typdelim": ",",
+        "typtypmod": -1,
+        "typstorage": "p",
+        "typalign": "i",
+        "typsubscript": "-",
+        "typmodin": "-",
+        "typmodout": "-",
+        "typanalyze": "-",
+    },
+    "pg_roles": _ROLE,
+    "pg_authid": _ROLE,
+    "pg_user": {"usesysid": OWNER},
+    "pg_settings": {"category": "", "short_desc": "", "context": "", "vartype": "", "source": ""},
 }
 
-EMPTY: Mapping[str, Mapping[str, int]] = {  # tables without rows of which clients ask for all columns
-    "pg_enum": {"oid": OID, "enumtypid": OID, "enumsortorder": FLOAT4, "enumlabel": NAME},
-    "pg_default_acl": {
-        "oid": OID,
-        "defaclrole": OID,
-        "defaclnamespace": OID,
-        "defaclobjtype": CHAR,
-        "defaclacl": ARRAYS[TEXT],
-    },
-    "pg_policies": {
-        "schemaname": NAME,
-        "tablename": NAME,
-        "policyname": NAME,
-        "permissive": TEXT,
-        "roles": ARRAYS[TEXT],
-        "cmd": TEXT,
-        "qual": TEXT,
-        "with_check": TEXT,
-    },
-    "pg_auth_members": {"roleid": OID, "member": OID, "grantor": OID, "admin_option": BOOL},
-    "pg_foreign_table": {"ftrelid": OID, "ftserver": OID, "ftoptions": ARRAYS[TEXT]},
-    "pg_stat_activity": {
-        "datid": OID,
-        "datname": NAME,
-        "pid": INT4,
-        "leader_pid": INT4,
-        "usesysid": OID,
-        "usename": NAME,
-        **dict.fromkeys(("application_name", "client_addr", "client_hostname"), TEXT),
-        "client_port": INT4,
-        **dict.fromkeys(("backend_start", "xact_start", "query_start", "state_change"), TIMESTAMP),
-        **dict.fromkeys(("wait_event_type", "wait_event", "state", "backend_xid", "backend_xmin"), TEXT),
-        "query_id": INT8,
-        "query": TEXT,
-        "backend_type": TEXT,
-    },
-    "pg_db_role_setting": {"setdatabase": OID, "setrole": OID, "setconfig": ARRAYS[TEXT]},
-    "routine_privileges": dict.fromkeys(
-        (
-            "grantor",
-            "grantee",
-            "specific_catalog",
-            "specific_schema",
-            "specific_name",
-            "routine_catalog",
-            "routine_schema",
-            "routine_name",
-            "privilege_type",
-            "is_grantable",
-        ),
-        NAME,
-    ),
-}
+
+def columns_of(relation: Relation) -> Columns | None:
+    """The columns of a table; None if there is none of this name."""
+    return relations().get(relation)
+
+
+def has_hidden(relation: Relation) -> bool:
+    return relation[0] == "pg_catalog" and relation[1] in SYSTEM
+
+
+def all_columns_of(relation: Relation) -> Columns:
+    """With those that a star leaves out."""
+    return {**(columns_of(relation) or {}), **(HIDDEN if has_hidden(relation) else {})}
+
+
+def table_type(oid: int) -> str:
+    """The type of DuckDB that holds values of this type."""
+    element = _ELEMENTS.get(oid)
+    return _IN_DUCKDB.get(oid, "VARCHAR") if element is None else f"{table_type(element)}[]"
+
+
+def usual_values(relation: Relation) -> dict[str, Any]:
+    """What a row says in each column that it says nothing else about."""
+    schema, name = relation
+    columns = columns_of(relation) or {}
+    plain = {
+        column: _EMPTY_VALUES.get(oid) if schema == "pg_catalog" else None for column, oid in columns.items()
+    }
+    return {**plain, **_USUAL.get(name, {})} if schema == "pg_catalog" else plain
+
+
+@cache
+def relations() -> dict[Relation, Columns]:
+    """All that there are, with what functions behind FROM are taken for."""
+    own: dict[Relation, Columns] = {
+        ("adyton", name): {one.name: one.oid for one in columns} for name, columns, _ in VIEWS
+    }
+    text = files("adyton.transports.pg.catalog").joinpath("relations.txt").read_text(encoding="utf-8")
+    return {**own, **dict(map(_read, text.splitlines()))}
+
+
+def _read(line: str) -> tuple[Relation, Columns]:
+    """``schema.name: column type, column type``"""
+    schema, _, rest = line.partition(".")
+    name, _, columns = rest.partition(": ")
+    pairs = (one.split(" ") for one in columns.split(", "))
+    return (schema, name), {column: _OIDS[kind] for column, kind in pairs}

@@ -5,31 +5,39 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from adyton.kernel.schema import CategoryColumn, DateColumn
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.studies import ServedStudy
 from adyton.study import Study
-from adyton.transports.pg.catalog.facts import VIEWS, CatalogFacts
+from adyton.transports.pg.catalog.casting import type_name
+from adyton.transports.pg.catalog.database import DATABASES, Rows
+from adyton.transports.pg.catalog.facts import CatalogFacts
 from adyton.transports.pg.catalog.functions import Functions
-from adyton.transports.pg.catalog.layout import SETTINGS
+from adyton.transports.pg.catalog.layout import Relation, columns_of
+from adyton.transports.pg.catalog.limits import CatalogWork, unsupported
+from adyton.transports.pg.catalog.naming import named_by
 from adyton.transports.pg.catalog.own import OWN
-from adyton.transports.pg.catalog.relations import CatalogRelation, CatalogScope, Steps
-from adyton.transports.pg.catalog.selecting import planned
-from adyton.transports.pg.catalog.tables import filled, relation_named, types_by_name
+from adyton.transports.pg.catalog.tables import filled
+from adyton.transports.pg.catalog.translating import TranslatedStatement, translated
+from adyton.transports.pg.catalog.typing import shown_type
 from adyton.transports.pg.columns import oid_of
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.parameters import tree_of
 from adyton.transports.pg.settings import SessionSettings
-from adyton.transports.pg.values import ARRAYS, NAME, TEXT, Field, example
+from adyton.transports.pg.values import ARRAYS, NAME, REGCLASS, REGTYPE, TEXT, Field, example
 
 _SCHEMAS = ("pg_catalog", "information_schema", "adyton")
-_MENTIONED = re.compile(r"\bpg_|\binformation_schema\b|\badyton\b", re.IGNORECASE)
+_MENTIONED = re.compile(  # by what could be about catalogs: only such a text is read for it
+    r"\bpg_|\binformation_schema\b|\badyton\b|\bcurrent_(?:schema|database)\b|\b(?:unnest|generate_series)\s*\(",
+    re.IGNORECASE,
+)
 _FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _SETTINGS = "pg_settings"
 
@@ -46,18 +54,32 @@ def _is_catalog(text: str, own: frozenset[str]) -> bool:
     tree = tree_of(text)
     if not isinstance(tree, exp.Query):
         return False
-    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = [one for one in tree.find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
     if not tables and tree.find(exp.From) is None:
         return not any(isinstance(node, exp.Column | exp.Star | exp.AggFunc) for node in tree.walk())
-    return all(_is_of_catalog(one, named, own) for one in tables)
+    return all(_is_of_catalog(one, own) for one in tables)
 
 
-def _is_of_catalog(table: exp.Table, named: set[str], own: frozenset[str]) -> bool:
+def _is_of_catalog(table: exp.Table, own: frozenset[str]) -> bool:
     name, schema = table.name.lower(), table.db.lower()
     if schema:
         return schema in _SCHEMAS
-    return name in named or (name.startswith("pg_") and name not in own)
+    return named_by(table) is not None or (name.startswith("pg_") and name not in own)
+
+
+class ObjectNumber(int):
+    """The number of a table or a type, which text shows by its name."""
+
+    name: str
+
+    @classmethod
+    def of(cls, number: int, name: str) -> ObjectNumber:
+        made = cls(number)
+        made.name = name
+        return made
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Catalog:
@@ -73,7 +95,7 @@ class Catalog:
 
     def type_of(self, name: str) -> int:
         """Of a column of the catalogs."""
-        oid = _TYPES.get(name.lower(), TEXT)
+        oid = types_by_name().get(name.lower(), TEXT)
         return TEXT if oid == NAME else oid
 
     def type_in_study(self, name: str) -> int:
@@ -100,50 +122,76 @@ class Catalog:
         given_up: threading.Event | None = None,
     ) -> tuple[list[Field], list[list[Any]]]:
         """Columns and rows.  It has a deadline, and ends early once ``given_up`` is set."""
-        tree = tree_of(text)
-        if tree is None:
-            raise SqlError("42601", "this cannot be read as SQL")
-        if tree.find(exp.Window) is not None:
-            tree = tree.copy()  # its windows are taken out, and the tree is kept
-        functions = Functions(self._facts, session)
-        steps = Steps(len(text), given_up)
-        relation = self._relations(session, found, who, steps)
-        try:
-            columns, rows = planned(tree, CatalogScope(relation, functions.call, values, steps))
-            made = rows({})
-            steps.check()
-        except RecursionError:
-            raise SqlError("54001", "this statement nests too deep") from None
-        fields = [Field(name.replace("\0", ""), oid) for name, oid in columns.items()]
-        return fields, [list(row.values()) for row in made]
-
-    def _relations(
-        self, session: SessionSettings, found: ServedStudy, who: Identity, steps: Steps
-    ) -> Callable[[str, str], CatalogRelation]:
-        """Each table is made once, however often a statement names it."""
-
-        @cache
-        def relation(schema: str, name: str) -> CatalogRelation:
-            if schema == "adyton":
-                if name in OWN:
-                    return filled(_VIEWS[name], OWN[name](found, who, steps.check))
-            elif name == _SETTINGS:
-                return _settings(session)
-            elif (known := relation_named(self._facts, schema or "pg_catalog", name)) is not None:
-                return known
-            shown = f"{schema}.{name}" if schema else name
-            raise SqlError("42P01", f'relation "{shown[:100]}" does not exist')
-
-        return relation
+        work = CatalogWork(given_up)
+        meant = _meaning(text, self._facts, values) if values else _known_meaning(text, self._facts)
+        own = {
+            one: made
+            for one in meant.relations
+            if (made := _own_rows(one, session, found, who, work)) is not None
+        }
+        functions = Functions(self._facts, session, work)
+        with DATABASES.one(self._facts) as database:
+            types, rows = database.rows(meant.text, meant.relations, own, functions, work)
+        if len(types) != len(meant.columns):
+            raise unsupported("a star like this")
+        fields = [
+            Field(name, shown_type(wanted, kind))
+            for (name, wanted), kind in zip(meant.columns, types, strict=True)
+        ]
+        shown: dict[int, Callable[[int], str]] = {REGCLASS: self._facts.name_of, REGTYPE: type_name}
+        names = [shown.get(field.oid) for field in fields]
+        return fields, [
+            [
+                value if name is None or value is None else ObjectNumber.of(value, name(value))
+                for value, name in zip(row, names, strict=True)
+            ]
+            for row in rows
+        ]
 
 
-def _settings(session: SessionSettings) -> CatalogRelation:
-    rows = [
-        {"name": name, "setting": value, "reset_val": value, "boot_val": value}
-        for name, value in session.all()
-    ]
-    return filled(SETTINGS, rows)
+def _meaning(text: str, facts: CatalogFacts, values: Mapping[int, Any]) -> TranslatedStatement:
+    tree = tree_of(text)
+    if tree is None:
+        raise SqlError("42601", "this cannot be read as SQL")
+    try:
+        return translated(tree, values, facts)
+    except RecursionError:
+        raise SqlError("54001", "this statement nests too deep") from None
+    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):  # of the library
+        raise unsupported("this") from None
 
 
-_VIEWS = {name: {one.name: (one.oid, None) for one in attributes} for name, attributes, _ in VIEWS}
-_TYPES = types_by_name()
+@lru_cache(maxsize=LIMITS.wire_parsed)
+def _known_meaning(text: str, facts: CatalogFacts) -> TranslatedStatement:
+    """Of a statement without parameters: clients send the same ones again and again."""
+    return _meaning(text, facts, {})
+
+
+def _own_rows(
+    relation: Relation, session: SessionSettings, found: ServedStudy, who: Identity, work: CatalogWork
+) -> Rows | None:
+    """The rows of a table that is of this session; None if it is of the study."""
+    schema, name = relation
+    if schema == "adyton":
+        return filled(relation, OWN[name](found, who, work.check))
+    if name != _SETTINGS:
+        return None
+    pairs = session.all()
+    rows = [{"name": name, "setting": value, "reset_val": value, "boot_val": value} for name, value in pairs]
+    return filled(relation, rows)
+
+
+def types_by_name() -> dict[str, int]:
+    """The type of a column of the catalogs, by its name."""
+    found: dict[str, int] = {}
+    for name in (
+        "pg_class",
+        "pg_attribute",
+        "pg_namespace",
+        "pg_description",
+        "pg_database",
+        "pg_type",
+        "pg_roles",
+    ):
+        found |= columns_of(("pg_catalog", name)) or {}
+    return {**found, **(columns_of(("information_schema", "columns")) or {})}

@@ -1,129 +1,167 @@
-"""Names and types of the columns of a statement about catalogs, before any row is looked at."""
+"""Types of a statement about catalogs whose columns all say which source they are of.
+
+The database has fewer types than PostgreSQL: a name is a text there, and the number of a table is a number.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
-from adyton.transports.pg.catalog.casting import oid_named, type_named
-from adyton.transports.pg.catalog.expressions import folded
-from adyton.transports.pg.catalog.functions import NO, YES, ZERO
-from adyton.transports.pg.catalog.relations import CatalogScope
-from adyton.transports.pg.values import ARRAYS, BOOL, INT4, INT8, NAME, NUMERIC, REGCLASS, REGTYPE, TEXT
+from adyton.transports.pg.catalog.layout import HIDDEN, columns_of
+from adyton.transports.pg.catalog.naming import named_by
+from adyton.transports.pg.values import (
+    ARRAYS,
+    BOOL,
+    CHAR,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT2VECTOR,
+    INT4,
+    INT8,
+    NAME,
+    NUMERIC,
+    OID,
+    OIDVECTOR,
+    REGCLASS,
+    REGTYPE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+)
 
-_TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists, exp.Boolean, exp.Escape, exp.Operator)
-_CALLS = {
-    **dict.fromkeys((*YES, *NO, "pg_table_is_visible"), BOOL),
-    **dict.fromkeys(ZERO, INT8),
-    "current_schemas": ARRAYS[NAME],
-    "array_upper": INT4,
-    "array_length": INT4,
-    "pg_backend_pid": INT4,
-    "pg_get_userbyid": NAME,
-    "to_regclass": REGCLASS,
-    "to_regtype": REGTYPE,
+OID_HERE = "oid"  # in what is known of a node: the number of its type
+_SAME = (exp.Alias, exp.Paren, exp.Max, exp.Min, exp.Nullif, exp.Window, exp.Filter, exp.Order, exp.Collate)
+_IN_POSTGRES = {  # types of the database
+    "BOOLEAN": BOOL,
+    **dict.fromkeys(("TINYINT", "SMALLINT", "UTINYINT"), INT2),
+    **dict.fromkeys(("INTEGER", "USMALLINT"), INT4),
+    **dict.fromkeys(("BIGINT", "UINTEGER"), INT8),
+    **dict.fromkeys(("HUGEINT", "UBIGINT", "DECIMAL"), NUMERIC),
+    "FLOAT": FLOAT4,
+    "DOUBLE": FLOAT8,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
 }
-_NAMED = (exp.CurrentUser, exp.SessionUser, exp.CurrentDatabase, exp.CurrentSchema)
+_WHOLE = (INT2, INT4, INT8)
+_STANDS_FOR = {  # which of PostgreSQL's types a type of the database may stand for
+    TEXT: (NAME, CHAR, TIMESTAMPTZ),
+    **dict.fromkeys(_WHOLE, (*_WHOLE, OID, REGCLASS, REGTYPE)),
+    FLOAT8: (NUMERIC,),
+    ARRAYS[INT2]: (INT2VECTOR,),
+    ARRAYS[INT8]: (OIDVECTOR,),
+}
 
 
-def name_of(node: exp.Expr) -> str:
-    """What a column is called that is not given a name."""
-    match node:
-        case exp.Alias():
-            return folded(node.args["alias"])
-        case exp.Column():
-            return folded(node.this)
-        case exp.Dot():
-            return name_of(node.expression)
-        case exp.Identifier():
-            return folded(node)
-        case exp.Anonymous():
-            return str(node.this).lower()
-        case exp.Cast():
-            return name_of(node.this) if _names_itself(node.this) else type_named(node.to)
-        case exp.Paren() | exp.Bracket() | exp.Window():
-            return name_of(node.this)
-        case exp.Exists():
-            return "exists"
-        case exp.Boolean():
-            return "bool"
-        case exp.Subquery() | exp.Select():
-            select = node.this if isinstance(node, exp.Subquery) else node
-            return name_of(select.expressions[0]) if select.expressions else "?column?"
-        case exp.CurrentVersion():
-            return "version"
-        case exp.GroupConcat():
-            return "string_agg"
-        case _ if isinstance(node, exp.Func) and not isinstance(node, _TRUTHS):
-            return node.sql_name().lower()
-    return "?column?"
+def shown_type(wanted: int | None, found: str) -> int:
+    """Of a column of the answer, which is ``found`` in the database."""
+    own = type_found(found)
+    return own if wanted is None or not _fits(own, wanted, found) else wanted
 
 
-def _names_itself(node: exp.Expr) -> bool:
-    """Whether an expression is called after something in it, whatever it is cast to."""
-    while isinstance(node, exp.Cast | exp.Paren | exp.Bracket):
-        node = node.this
-    return not isinstance(node, exp.Case) and name_of(node) != "?column?"
+def type_found(name: str) -> int:
+    if name.endswith("[]"):
+        return ARRAYS.get(type_found(name[:-2]), ARRAYS[TEXT])
+    return _IN_POSTGRES.get(name.partition("(")[0], TEXT)
 
 
-def type_of(node: exp.Expr, scope: CatalogScope) -> int:
-    """The number of the type of an expression; text for what says nothing of it."""
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
-        node = node.expression
-    match node:
-        case (
-            exp.Alias()
-            | exp.Paren()
-            | exp.Collate()
-            | exp.Neg()
-            | exp.Max()
-            | exp.Min()
-            | exp.Nullif()
-            | exp.Window()
-        ):
-            return type_of(node.this, scope)
-        case exp.Column():
-            found = scope.find(folded(node.this), folded(node.args.get("table")) or None)
-            return found[1] if found is not None else TEXT
-        case exp.Cast():
-            return oid_named(type_named(node.to))
-        case exp.Literal():
-            return TEXT if node.is_string else INT4 if str(node.this).isdecimal() else NUMERIC
-        case exp.Count() | exp.RowNumber():
-            return INT8
-        case exp.Array():
-            inside = node.expressions
-            element = type_of(inside[0], scope) if inside else TEXT
-            return ARRAYS.get(element, ARRAYS[TEXT])
-        case exp.ArrayAgg():
-            inner = node.this.this if isinstance(node.this, exp.Order) else node.this
-            return ARRAYS.get(type_of(inner, scope), ARRAYS[TEXT])
-        case exp.Case():
-            branches = [one.args["true"] for one in node.args["ifs"]] + [node.args.get("default")]
-            return _first_known([one for one in branches if one is not None], scope)
-        case exp.Coalesce():
-            return _first_known([node.this, *node.expressions], scope)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.BitwiseAnd():
-            return _first_known([node.this, node.expression], scope)
-        case exp.Anonymous():
-            return _CALLS.get(str(node.this).lower(), TEXT)
-        case exp.Subquery() | exp.Select():
-            return _of_select(node, scope)
-        case exp.CurrentSchemas():
-            return ARRAYS[NAME]
-    if isinstance(node, _NAMED):
-        return NAME
-    if isinstance(node, (*_TRUTHS, exp.LogicalAnd, exp.LogicalOr)):
-        return BOOL
-    return TEXT
+def _fits(own: int, wanted: int, found: str) -> bool:
+    elements = {array: element for element, array in ARRAYS.items()}
+    if own in elements and wanted in elements:
+        return _fits(elements[own], elements[wanted], found)
+    return found == '"NULL"' or wanted == own or wanted in _STANDS_FOR.get(own, ())
 
 
-def _first_known(nodes: list[exp.Expr], scope: CatalogScope) -> int:
-    typed = [one for one in nodes if not isinstance(one, exp.Null)]
-    return type_of(typed[0], scope) if typed else TEXT
+def type_of(node: exp.Expr | None) -> int | None:
+    """None where the type of the database says all."""
+    if node is None:
+        return None
+    if OID_HERE in node.meta:
+        return node.meta[OID_HERE] or None
+    if isinstance(node, exp.Column):
+        node.meta[OID_HERE] = 0  # WITH RECURSIVE may name itself
+        node.meta[OID_HERE] = _of_column(node) or 0  # else each SELECT around it would ask again
+        return node.meta[OID_HERE] or None
+    if isinstance(node, exp.Literal):
+        return TEXT if node.is_string else INT4 if node.this.isdecimal() else None
+    if isinstance(node, exp.Case):
+        return _first([*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")])
+    if isinstance(node, exp.Coalesce):
+        return _first([node.this, *node.expressions])
+    if isinstance(node, exp.Array | exp.ArrayAgg):
+        inside = node.this if isinstance(node, exp.ArrayAgg) else next(iter(node.expressions), None)
+        return ARRAYS.get(type_of(inside) or TEXT, ARRAYS[TEXT])
+    if isinstance(node, exp.Distinct):
+        return type_of(next(iter(node.expressions), None))
+    if isinstance(node, exp.Query):
+        return type_of(next(iter(node.selects), None))
+    return type_of(node.this) if isinstance(node, _SAME) else None
 
 
-def _of_select(tree: exp.Expr, scope: CatalogScope) -> int:
-    from adyton.transports.pg.catalog.selecting import planned
+def _first(nodes: list[exp.Expr | None]) -> int | None:
+    there = (one for one in nodes if one is not None and not isinstance(one, exp.Null))
+    return type_of(next(there, None))
 
-    columns, _ = planned(tree, scope)
-    return next(iter(columns.values()))
+
+def _of_column(column: exp.Column) -> int | None:
+    source = next((one for one in _around(column) if one.alias_or_name == column.table), None)
+    name = column.name
+    if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
+        if source.db:
+            columns = columns_of((source.db, source.name)) or {}
+            return _renamed(source, list(columns), columns).get(name, HIDDEN.get(name))
+        source = named_by(source)
+    return None if source is None else _in_query(source, name)
+
+
+def _in_query(source: exp.Expr, name: str) -> int | None:
+    """The type of a column of a SELECT, or of a function, in FROM or WITH."""
+    names = _alias_columns(source)
+    if isinstance(source, exp.Unnest):
+        inside = type_of(next(iter(source.expressions), None))
+        elements = {array: element for element, array in ARRAYS.items()}
+        return elements.get(inside or 0) if names[:1] == [name] else None
+    inner = source.this if isinstance(source, exp.Subquery | exp.Lateral | exp.CTE) else None
+    if not isinstance(inner, exp.Query):
+        return None
+    selects = inner.selects
+    known = names or [one.alias_or_name for one in selects]
+    return next(
+        (type_of(one) for one, known_as in zip(selects, known, strict=False) if known_as == name), None
+    )
+
+
+def _around(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The sources of the SELECT that a node is in, then of those around it."""
+    above = node.parent
+    while above is not None:
+        if isinstance(above, exp.Select):
+            clause = above.args.get("from_")
+            yield from _with_joins(clause.this) if clause is not None else ()
+            for join in [*(above.args.get("joins") or ()), *(above.args.get("laterals") or ())]:
+                yield from _with_joins(join.this if isinstance(join, exp.Join) else join)
+        above = above.parent
+
+
+def _with_joins(source: exp.Expr) -> Iterator[exp.Expr]:
+    while isinstance(source, exp.Paren):
+        source = source.this
+    if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Table):
+        yield from _with_joins(source.this)
+    yield source
+    for join in source.args.get("joins") or ():
+        yield from _with_joins(join.this)
+
+
+def _alias_columns(source: exp.Expr) -> list[str]:
+    alias = source.args.get("alias")
+    return [one.name for one in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
+
+
+def _renamed(source: exp.Expr, names: list[str], columns: dict[str, int] | object) -> dict[str, int]:
+    assert isinstance(columns, dict)
+    new = _alias_columns(source)
+    return {now: columns[name] for name, now in zip(names, [*new, *names[len(new) :]], strict=True)}
