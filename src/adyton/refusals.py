@@ -30,7 +30,7 @@ Surface = Literal["python", "terminal", "json", "sql", "page", "agent"]
 PRICE_NAMES = ("within", "epsilon", "share", "scale")
 FREE = "nothing was charged"
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse
-_AMOUNT = re.compile(r"[0-9]{1,60}(\.[0-9]{1,60})?")
+_AMOUNT = re.compile(r"[0-9]{1,3000}(\.[0-9]{1,60})?")  # a tiny width costs a number of many digits
 _AMOUNTS = ("requested", "spent", "budget", "largest")
 
 
@@ -100,12 +100,23 @@ def _kind(whose: Whose) -> type[BudgetRefused]:
 def refusal_of(error: CuratorError) -> Refusal | None:
     """The facts of an error that ``refused`` made, here or behind a network; None for any other error."""
     facts = error.facts
-    if not isinstance(error, BudgetRefused) or facts.get("whose") not in get_args(Whose):
-        return None
-    if not all(_AMOUNT.fullmatch(str(facts.get(name))) for name in _AMOUNTS) or "counted_in" not in facts:
+    if not isinstance(error, BudgetRefused) or not _is_whole(facts):
         return None
     known = {one.name: facts[one.name] for one in fields(Refusal) if one.name in facts}
     return Refusal(**{**known, "searched": "fits" in facts})
+
+
+def _is_whole(facts: Mapping[str, Any]) -> bool:
+    """Whether these are facts that words can be made of: what comes over a network may be anything."""
+    fits, texts = facts.get("fits"), [facts.get(name) for name in _AMOUNTS]
+    return (
+        facts.get("whose") in get_args(Whose)
+        and facts.get("asked_for") in get_args(AskedFor)
+        and all(isinstance(text, str) and _AMOUNT.fullmatch(text) for text in texts)
+        and isinstance(facts.get("counted_in"), str)
+        and all(type(facts.get(name, 0)) is int for name in ("monitor", "closed_by", "next_session_in"))
+        and (fits is None or (isinstance(fits, Mapping) and len(fits) == 1))
+    )
 
 
 # Words -----------------------------------------------------------------------------------------------------
@@ -174,11 +185,7 @@ def _beyond_the_plan(refusal: Refusal) -> str:
 
 
 def _no_score(refusal: Refusal) -> str:
-    asked, left, what = (
-        f"{int(refusal.requested):,}",
-        f"{int(refusal.largest):,}",
-        refusal.counted_in,
-    )
+    asked, left, what = _count(refusal.requested), _count(refusal.largest), refusal.counted_in
     match refusal.asked_for:
         case "last score":
             return f"the last score takes all {asked} {what} left, and {refusal.by} has only a part of them"
@@ -192,7 +199,7 @@ def _no_score(refusal: Refusal) -> str:
                 return f"score {refusal.closed_by:,} was the last of this holdout, without noise"
             if refusal.by is not None:
                 return f"{refusal.by} has sent {refusal.spent} of the {refusal.budget} {what} of its part"
-            return f"all {int(refusal.budget):,} {what} of this holdout are used up"
+            return f"all {_count(refusal.budget)} {what} of this holdout are used up"
         case _:
             assert_never(refusal.asked_for)
 
@@ -207,6 +214,10 @@ def what_to_do(refusal: Refusal, surface: Surface) -> str:
     if refusal.whose == "session" or refusal.searched:
         return "what was answered before can be asked again, free"
     return ""
+
+
+def _count(text: str) -> str:
+    return f"{int(Fraction(text)):,}"
 
 
 def in_two(message: str) -> tuple[str, str]:

@@ -109,7 +109,12 @@ def test_what_would_fit_is_written_as_the_surface_takes_it(surface: Surface, one
 
 def test_an_error_with_facts_of_another_make_is_no_refusal() -> None:
     """Of a server that is not ours.  Mutant: no check of the amounts, which divides by what is no number."""
-    for wrong in ({}, {"whose": "nobody"}, {**SAMPLES[0].facts(), "budget": "1e999999999"}):
+    known = SAMPLES[0].facts()
+    changes: tuple[dict[str, Any], ...] = (
+        {"whose": "nobody"}, {"whose": []}, {"budget": "1e999999999"}, {"spent": 1}, {"fits": {}},
+        {"fits": "within"}, {"closed_by": "1"}, {"asked_for": None}, {"counted_in": None},
+    )  # fmt: skip
+    for wrong in ({}, *({**known, **change} for change in changes)):
         error = errors.PrivacyRefused("as it was told", **wrong)
         assert refusal_of(error) is None
         assert message_of(error, "terminal") == "as it was told"
@@ -176,14 +181,17 @@ def readings(source: str) -> Iterator[int]:
                     yield node.lineno
 
 
+ALLOWED = {"transports/pg/catalog/database.py": "words of DuckDB, which has no code for this"}
+
+
 def test_no_surface_reads_the_english_of_an_error() -> None:
     found = {
-        f"{path.relative_to(SOURCE)}:{line}"
+        f"{path.relative_to(SOURCE).as_posix()}:{line}"
         for package in READERS
         for path in (SOURCE / package).rglob("*.py")
         for line in readings(path.read_text("utf-8"))
     }
-    assert found == set()
+    assert sorted(one.partition(":")[0] for one in found) == sorted(ALLOWED), found
 
 
 @pytest.mark.parametrize(
