@@ -133,14 +133,14 @@ def test_the_version_of_the_weights_is_a_fact(tmp_path: Path, monkeypatch: pytes
     path = written(tmp_path, validity='dictionary = "schema"')
     with adyton.open(path) as curator:
         curator.ask(SQL, epsilon="0.1")
-        charged = curator.statement().spent
+        charged = curator.budget().spent
     with monkeypatch.context() as later:
         later.setattr("adyton.study.facts.VERSION", 2)
         said = r'dictionary: \["schema", 1\] in the ledger, \["schema", 2\] here'
         with pytest.raises(CuratorError, match=said), adyton.open(path) as curator:
             curator.ask("SELECT COUNT(*) FROM t", epsilon="0.1")
     with adyton.open(path) as curator:
-        assert curator.statement().spent == charged
+        assert curator.budget().spent == charged
 
 
 PEOPLE = adyton.PrivacyUnit("add-remove", person="who", rows=2)

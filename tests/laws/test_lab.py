@@ -30,17 +30,19 @@ from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
-from adyton.kernel.special.mechanisms.sparse import sparse as sparse_module
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse as Sparse_
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.lab import EXPERIMENTS, Chart, ChartLine, LabFinding, LabReport, Topic, run
 from adyton.lab.adaptivity import forking_paths, p_values
+from adyton.lab.attacks import float_bits
 from adyton.lab.attacks.differencing import chance_of_best_guess, exact_guess
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, BrokenSparse, RepeatedQuery
 from adyton.lab.choices.noisy_max import log_chance
 from adyton.lab.measuring import composition, gaussian_calibration
 from adyton.lab.measuring.laplace_error import mean_error, variance
+from adyton.noise_intervals import laws
+from adyton.noise_intervals import sparse as sparse_noise
 from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf, geometric_tail
 from adyton.query.description import Dictionary
 from adyton.textbook.mwem import Mwem
@@ -369,7 +371,7 @@ def _narrow_rounding() -> Planted:
 
 def _steep_noise() -> Planted:
     right = geometric_pmf
-    return two_sided_geometric, "pmf", lambda scale, z: right(scale / 2, z)
+    return float_bits, "geometric_pmf", lambda scale, z: right(scale / 2, z)
 
 
 PLANTED: dict[str, list[Callable[[], Planted]]] = {
@@ -377,7 +379,7 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
     "price": [lambda: _half(ExponentialMechanism, "rate"), lambda: _told_best(ExponentialMechanism)],
     "candidates": [lambda: _twice(ExponentialMechanism, "rate"), lambda: _told_best(ExponentialMechanism)],
     "noisy-max": [lambda: _half(NoisyMax, "scale"), lambda: _told_best(NoisyMax)],
-    "sparse-vectors": [_cheap_sparse, lambda: _more(sparse_module, "scale_for", Fraction(1, 2))],
+    "sparse-vectors": [_cheap_sparse, lambda: _more(sparse_noise, "scale_for", Fraction(1, 2))],
     "unrealistic": [lambda: _told_best(NoisyMax)],
     "p-values": [lambda: _told_best(NoisyMax), lambda: _more(p_values, "independent_rows_nats", 0.5)],
     "differencing": [lambda: _without_noise(GaussianNoise)],
@@ -397,7 +399,7 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
         lambda: _more(Dictionary, "nats", 100),
     ],
     "gaussian-calibration": [lambda: _more(gaussian_calibration, "analytic_sigma", 0.9)],
-    "two-hypotheses": [lambda: _more(two_sided_geometric, "tail", 0.5)],
+    "two-hypotheses": [lambda: _more(laws, "geometric_tail", 0.5)],
     "sensitivities": [lambda: _more(Sensitivity, "l1_diameter", Fraction(1, 2))],
     "float-bits": [_steep_noise],
 }

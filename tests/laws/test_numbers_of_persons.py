@@ -341,10 +341,10 @@ def test_a_variance_of_rows_says_nothing_about_persons(data: pd.DataFrame) -> No
     assert spread_key(reading) != spread_key(of_rows)
     learned = Learned(declared, curator._ledger)
     curator.ask("SELECT VARIANCE(age) FROM visits", share="0.1")
-    learned._look()
+    learned._has_learned()
     assert spread_key(reading) not in learned._known
     curator.ask(mean.replace("AVG", "VARIANCE"), share="0.1")
-    learned._look()
+    learned._has_learned()
     assert spread_key(reading) in learned._known
     found = curator.ask(mean, share="0.1").rows[0].values["avg_age"].population_interval
     assert not isinstance(found, Absent)

@@ -141,17 +141,19 @@ def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread_and_holds_the_truth(
 def test_theorem_VARIANCE_INTERVAL_the_level_of_a_mean_is_divided_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Mutants: the whole level for the variance, or for the mean, although both have to be right."""
+    """Mutants: the whole level for the variance, or for the mean, although both have to be right; a count of
+    their own for one of them.
+    """
     said: list[tuple[str, float]] = []
-    for name in ("most_variance", "mean_ends"):
-        own = getattr(base, name)
+    for owner, name in ((base, "most_variance"), (base, "mean_ends"), (base.Around, "weighed")):
+        own = getattr(owner, name)
 
         def noted(*given: Any, name: str = name, own: Any = own) -> Any:
             certain = next(one for one in given if hasattr(one, "level"))
             said.append((name, certain.level))
             return own(*given)
 
-        monkeypatch.setattr(base, name, noted)
+        monkeypatch.setattr(owner, name, noted)
     monkeypatch.setattr(Study, "nats", lambda *_: None)
     known = study(validity=VALID)
     part = part_of(known, "SELECT AVG(x) FROM t")
@@ -160,8 +162,10 @@ def test_theorem_VARIANCE_INTERVAL_the_level_of_a_mean_is_divided_once(
     )
     columns = [np.array([0]), np.array([0]), np.array([ROWS * part.reading.coordinates[2].times])]
     context.population.means_with_squares(part.only, part.mean, columns, context)
-    (_, spread), (_, mean) = said
+    (of_count, count), (of_spread, spread), (_, mean) = said
+    assert (of_count, of_spread) == ("weighed", "most_variance")  # once, with its part of the whole
     whole = context.population._certain(context).level  # type: ignore[attr-defined]
+    assert count == whole
     assert spread + mean == pytest.approx(whole)
 
 

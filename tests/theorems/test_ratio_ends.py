@@ -17,7 +17,7 @@ from adyton.kernel.terms.expressions import Square
 from adyton.kernel.terms.leaves import ValueOf
 from adyton.kernel.terms.measures import Mean
 from adyton.noise_intervals.widths import largest_ratio
-from adyton.planning.measures.additive import ratio_guess, uncentred_outward
+from adyton.planning.measures.additive import ratio_guess, uncentred, uncentred_outward
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 
@@ -31,7 +31,7 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     solved = Solved(1, 1.0, None, np.array([ratio]), np.array([ratio]))
     (low,), (high,) = uncentred_outward(
-        NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved
+        uncentred(NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3))))), solved
     )
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
@@ -70,7 +70,9 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     (reading,) = readings_of(query, PrivacyUnit("replace-one"))
     reach = largest_ratio(reading.sensitivity)
     part = NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3))))
-    (low,), (high,) = uncentred_outward(part, Solved(1, reach, None, np.array([-reach]), np.array([reach])))
+    (low,), (high,) = uncentred_outward(
+        uncentred(part), Solved(1, reach, None, np.array([-reach]), np.array([reach]))
+    )
     assert Fraction(low) <= 0 < most <= Fraction(high)
 
 
@@ -93,7 +95,9 @@ def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() 
     low = rng.uniform(-reach, 0, len(places))
     some = Solved(9_000, reach, places, low, -low / 2)
     every = Solved(9_000, reach, None, *some.ends())
-    outward = [[end.tobytes() for end in uncentred_outward(part, solved)] for solved in (some, every)]
+    outward = [
+        [end.tobytes() for end in uncentred_outward(uncentred(part), solved)] for solved in (some, every)
+    ]
     assert outward[0] == outward[1]
     released = [rng.integers(-(10**6), 10**6, 9_000), rng.integers(-99, 99, 9_000)]
     guesses = [ratio_guess(released, solved) for solved in (some, every)]

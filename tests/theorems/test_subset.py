@@ -33,6 +33,7 @@ from adyton.validity.subset.widths import (
     hoeffding_width,
     least_share,
     price_of,
+    ratio_ends,
     variance_width,
 )
 from how_often import crossed
@@ -472,3 +473,34 @@ def test_theorem_SUBSET_ALL_FUNCTIONS_information_of_one_answer():
     assert every_function_width(rows, spent, failure) == pytest.approx(
         math.sqrt(float(spent)) / 2 + math.sqrt(math.log(50) / 24), rel=1e-9
     )
+
+
+@pytest.mark.parametrize("off", [0.0, 0.02, 0.5, 30.0, np.nan])
+def test_theorem_SUBSET_MEANS_a_bad_guess_of_the_ends_loses_nothing(off: float) -> None:
+    """Widths are known here, so every theta that must be kept is known too.
+
+    Mutant: to go on to a later interval although what a step left does not lie in it.
+    """
+    rng = np.random.default_rng(3)
+    top, bottom = rng.uniform(-900, 900, 12), rng.uniform(300, 1000, 12)
+    whole = np.full(12, 2.0)
+
+    def at(theta: np.ndarray) -> np.ndarray:
+        return 20 + 30 * np.abs(theta)
+
+    def widths(first: np.ndarray, last: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        most = at(np.maximum(np.abs(first), np.abs(last)))
+        return most, most
+
+    thetas = np.linspace(-2, 2, 40_001)
+    holds = np.abs(top[:, None] - thetas * bottom[:, None]) <= at(thetas)
+    least = np.array([thetas[one].min() for one in holds])
+    most = np.array([thetas[one].max() for one in holds])
+    long = np.subtract(*ratio_ends(top, bottom, -whole, whole, widths)[::-1])
+    for middle in ((least + most) / 2, (least + most) / 2 + off * (most - least)):
+        for length in (0.0, 1e-9, 0.5, 1.0, 1 + off, 4.0):
+            half = length * (most - least) / 2
+            low, high = ratio_ends(top, bottom, -whole, whole, widths, (middle - half, middle + half))
+            assert np.all(low <= least)
+            assert np.all(high >= most)
+            assert np.all(high - low <= 1.01 * long)

@@ -224,7 +224,7 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
 
     def forgetful(self: Around, *given: Any) -> None:
         before(self, *given)
-        self._scales[which] /= 20
+        self._scales = tuple(s / 20 if i == which else s for i, s in enumerate(self._scales))
 
     monkeypatch.setattr(Around, "__init__", forgetful)
     assert failures(SMALL, NOISES[which + 1], 0.001) > too_many(0.001)

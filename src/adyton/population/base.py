@@ -228,10 +228,11 @@ class Population(ABC):
         square = float_up((centred.box[1] * centred.value.lattice.step / 2) ** 2)  # of half of the range
 
         def ends(certain: Certain) -> Ends:
-            known = most_variance(part, released, certain.scaled(OF_SQUARES)) * square * UP
+            weighed = around.weighed(certain)  # both rest on this end, which has its part of the whole level
+            known = most_variance(part, released, certain.scaled(OF_SQUARES), weighed) * square * UP
             known = known if learned is None else np.minimum(known, learned)
             top, _, bottom = released
-            return mean_ends(mean, top, bottom, certain.scaled(1 - OF_SQUARES), scales, known)
+            return mean_ends(mean, top, bottom, certain.scaled(1 - OF_SQUARES), scales, known, weighed)
 
         def about(certain: Certain) -> Floats:
             likely, _ = around.likely(certain.claims(OF_SQUARES * EACH))
@@ -252,7 +253,9 @@ class Population(ABC):
 
         def ends(certain: Certain) -> Ends:
             own = for_variances(certain)
-            return least_variance(part, released, mean, own), most_variance(part, released, own)
+            weighed = around.weighed(own)
+            least = least_variance(part, released, mean, own, weighed)
+            return least, most_variance(part, released, own, weighed)
 
         def about(certain: Certain) -> Floats:
             end, width = around.likely(for_variances(certain).claims(EACH))

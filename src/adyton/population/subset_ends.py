@@ -149,19 +149,21 @@ def mean_ends(
     certain: Certain,
     scales: tuple[float, float],
     learned: Floats | None = None,
+    weighed: Floats | None = None,
 ) -> Ends:
     """Ends of the ratio of a centred sum and a count, in their steps.  Theorem: SUBSET-MEANS.
 
     ``scales``: the standard deviations of the noise of the two; ``learned``: upper ends of the variances of
-    the values, if the study knows any.
+    the values, if the study knows any; ``weighed``: of the rows that count, if others rest on them too.
     """
     sensitivity, counts = part.reading.sensitivity, bottom.astype(float)
     reach, each = largest_ratio(sensitivity), float(sensitivity.boxes[1][1] * sensitivity.rows)
     # The most of a unit's count, times this, bounds the sum of the variances if one value's is 1.
     of_sum, of_count = roundings(part)
     on_grid = isinstance(part.mechanism, NoiseOnAGrid)
-    raised = counts + (of_count - HALF_STEP)  # most_rows allows for half a step itself
-    weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), raised, certain) * each * UP
+    if weighed is None:
+        raised = counts + (of_count - HALF_STEP)  # most_rows allows for half a step itself
+        weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), raised, certain) * each * UP
     step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * UP
     claims = certain.claims((1 - OF_THE_COUNT) / 2 / (_CORNERS if on_grid else 1))
@@ -186,7 +188,9 @@ def mean_ends(
         return above + rounding, below + rounding
 
     whole = np.full(len(counts), reach)
-    return ratio_ends(top.astype(float), counts, -whole, whole, widths)
+    middle = top / np.maximum(counts, 1.0)
+    half = claims.about(*about_means(part, (top, bottom), scales, learned)) / np.maximum(counts, 1.0)
+    return ratio_ends(top.astype(float), counts, -whole, whole, widths, (middle - half, middle + half))
 
 
 def about_means(

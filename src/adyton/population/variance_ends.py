@@ -34,26 +34,33 @@ _ROUNDS = 3
 _BLOCK = 4096
 
 
-def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
+def most_variance(
+    part: NoisyReading, released: Sequence[Array], certain: Certain, weighed: Floats | None = None
+) -> Floats:
     """Upper ends of the variances of the population, for each cell, in squares of half of the range.
 
-    ``part`` reads a centred sum, a centred sum of squares and a count.
+    ``part`` reads a centred sum, a centred sum of squares and a count; ``weighed``: the upper ends of the
+    rows that count, if others rest on them too.
 
     Claim:    with probability 1 - ``certain.level`` the variance is at most this.
     Assumes:  as ``mean_ends``.
     Source:   derived here.  Theorem: VARIANCE-INTERVAL.
     """
     around = Around(part, released, certain.noise)
-    weighed = around.weighed(certain)
+    weighed = around.weighed(certain) if weighed is None else weighed
     claims = certain.claims(EACH)
-    ends = around.ends(around.likely_best(weighed, claims), weighed, claims)
+    place, likely = around.likely_best(weighed, claims)
+    ends = around.ends(place, weighed, claims, likely)
     return np.minimum(ends, 1.0)
 
 
-def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, certain: Certain) -> Floats:
+def least_variance(
+    part: NoisyReading, released: Sequence[Array], mean: Ends, certain: Certain, weighed: Floats | None = None
+) -> Floats:
     """Lower ends of the variances of the population, for each cell, in squares of half of the range.
 
-    ``mean`` are the ends of the ratio of the centred sum to the count, in their steps.
+    ``mean`` are the ends of the ratio of the centred sum to the count, in their steps; ``weighed`` is what
+    ``most_variance`` rests on too.
 
     Claim:    with probability 1 - ``certain.level`` * OF_LEAST the variance is at least this, wherever
               ``mean`` and what ``most_variance`` takes for the number of rows are right.
@@ -63,7 +70,8 @@ def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, ce
     around = Around(part, released, certain.noise)
     first, last = (around.in_halves(end) for end in mean)
     place = np.clip(np.rint((first + last) / 2 * 8) / 8, -1.0, 1.0)
-    distance = around.least(place, around.weighed(certain), certain.claims(OF_LEAST / len(PLACES)))
+    weighed = around.weighed(certain) if weighed is None else weighed
+    distance = around.least(place, weighed, certain.claims(OF_LEAST / len(PLACES)))
     away = np.maximum(np.square(first - place), np.square(last - place))
     return np.maximum(distance - away - MANY * (1 + away), 0.0)
 
@@ -101,15 +109,16 @@ class Around:
         coin = Coin(certain.units, 0, int(self._each), self._scales[-1])
         return most_rows(coin, self._counts, certain) * self._each * UP
 
-    def ends(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
-        """Upper ends of the mean squared distances from these places."""
-        far = _range(place)
+    def ends(self, place: Floats, weighed: Floats, claims: Claims, likely: Floats | None = None) -> Floats:
+        """Upper ends of the mean squared distances from these places; ``likely``: about where they are."""
+        far, guess = _range(place), self._guess(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
             below = self._width(place[some], (first, last), last, weighed[some], claims)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
-        _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), far, widths)
+        around = None if likely is None else (2 * guess - likely, likely)
+        _, ends = ratio_ends(self._top(place), self._counts, guess, far, widths, around)
         return ends * (1 + MANY)
 
     def least(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
@@ -149,14 +158,17 @@ class Around:
         share = claims.greatest_share(top / most + MANY * np.abs(top / most), units, noise / most)
         return share * units * (most / self._counted) * (1 + MANY)
 
-    def likely_best(self, weighed: Floats, claims: Claims) -> Floats:
-        """For each cell the place that has about the least end.  All of them are valid: floats choose."""
-        found = np.empty(len(self._counts))
+    def likely_best(self, weighed: Floats, claims: Claims) -> Ends:
+        """For each cell the place that has about the least end, and that end.  All places are valid: floats
+        choose.
+        """
+        found, ends = np.empty(len(self._counts)), np.empty(len(self._counts))
         for start in range(0, len(found), _BLOCK):
             some = slice(start, start + _BLOCK)
             part = self._some(some)
-            found[some] = PLACES[np.argmin(part._likely_ends(weighed[some], claims), axis=0)]
-        return found
+            likely = part._likely_ends(weighed[some], claims)
+            found[some], ends[some] = PLACES[likely.argmin(axis=0)], likely.min(axis=0)
+        return found, ends
 
     def _some(self, cells: slice) -> Around:
         part = copy(self)

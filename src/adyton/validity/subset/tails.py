@@ -199,7 +199,8 @@ def location(steepness: Floats) -> Floats:
     """About where the hazard is this: good enough to choose, and never relied upon."""
     places, logs = _table()
     found: Floats = np.interp(np.log(steepness), logs, places)
-    return np.where(steepness > 30, steepness - 1 / np.maximum(steepness, 1.0), found)
+    far = steepness > 30
+    return np.where(far, steepness - 1 / np.maximum(steepness, 1.0), found) if far.any() else found
 
 
 @cache
@@ -217,11 +218,11 @@ def least_width(
     ``moment`` bounds log E exp(tilt D) from above if a part of the rows is fresh, for some of the answers.
     ``steady``: how small the noise may be, as a part of ``scale``; 1 where that is what it is.
     """
-    least = np.ones_like(scale) if steady is None else steady
 
     def negative(some: Places, paid: WayArrays) -> Tried:
         noise, moved = scale[some][:, None, None], spread[some][:, None, None]
-        guess, own, steadily = paid.tilt(noise, moved), moment(some), least[some][:, None, None]
+        guess, own = paid.tilt(noise, moved), moment(some)
+        steadily = None if steady is None else steady[some][:, None, None]
         return lambda factors: -_width(guess * factors, noise, steadily, own, paid)
 
     return -greatest(negative, spread / scale**2, ways)
@@ -238,7 +239,10 @@ class WayArrays:
     @classmethod
     def of(cls, ways: Sequence[Way], some: Places) -> WayArrays:
         """For some of the answers."""
-        return cls(*(_below([getattr(way, name) for way in ways], some) for name in cls.__slots__))
+        if any(isinstance(way.log_level, np.ndarray) for way in ways):
+            return cls(*(_below([getattr(way, name) for way in ways], some) for name in cls.__slots__))
+        numbers = np.array([(way.fresh, way.price, way.log_level) for way in ways])
+        return cls(*numbers.T[..., None])
 
     def tilt(self, noise: Floats, spread: Floats) -> Floats:
         """About the best tilt, for what is nearly normal."""
@@ -247,8 +251,6 @@ class WayArrays:
 
 
 def _below(values: Sequence[float | Floats], some: Places) -> Floats:
-    if not any(isinstance(value, np.ndarray) for value in values):
-        return np.array(values, np.float64)[:, None]
     own = [np.asarray(value)[some] if np.ndim(value) else np.full(len(some), value) for value in values]
     return np.stack(own, axis=1)[..., None]
 
@@ -307,7 +309,8 @@ def _vertex(values: Floats) -> tuple[Places, Floats]:
     rows = values.reshape(-1, values.shape[-1])
     each, top = np.arange(len(rows)), highest.ravel()
     place = np.minimum(np.maximum(top, 1), rows.shape[-1] - 2)
-    before, at, after = rows[each, place - 1], rows[each, place], rows[each, place + 1]
+    flat, at_place = rows.ravel(), each * rows.shape[-1] + place
+    before, at, after = flat[at_place - 1], flat[at_place], flat[at_place + 1]
     with np.errstate(invalid="ignore", divide="ignore"):
         offset = (before - after) / (before - 2 * at + after) / 2
     inside = (np.abs(offset) < 1) & (place == top)  # what is not finite is not inside
@@ -329,14 +332,15 @@ def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
 def _width(
     tilts: Floats,
     noise: Floats,
-    steady: Floats,
+    steady: Floats | None,
     moment: Callable[[Floats, Floats], Floats],
     paid: WayArrays,
 ) -> Floats:
     tilt, y, tail = tangent(tilts, noise)
     spread = moment(tilt, paid.fresh)
     size = 1 + np.abs(tail) + tilt * noise * np.abs(y) + spread + paid.price - paid.log_level
-    by_noise = noise * y + tail / tilt  # below 0, noise helps, and less of it helps less
-    by_noise = np.where(by_noise < 0, by_noise * steady, by_noise)
+    by_noise = noise * y + tail / tilt
+    if steady is not None:  # below 0, noise helps, and less of it helps less
+        by_noise = np.where(by_noise < 0, by_noise * steady, by_noise)
     width: Floats = by_noise + (spread + paid.price - paid.log_level + MARGIN * size) / tilt
     return np.where(np.isfinite(width), width + MARGIN * np.abs(width), np.inf)

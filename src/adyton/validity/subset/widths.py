@@ -50,9 +50,12 @@ _LEAST = 2.0**-900
 _MANY = 256
 _DYNAMIC = 1e-9  # of the largest variance: smaller ones are raised to it
 _SERIES = 0.25  # up to here exp(x) - 1 - x is its series, and beyond nine times its loss by cancellation
-_TERMS = 10
+_DIVISORS = np.arange(12.0, 2.0, -1.0)  # of the terms of that series
 _STEPS = 5
+_AROUND = np.array([[2.0], [1.2], [1.06], [1.04], [1.02], [1.0], [0.98], [0.96]])  # of likely lengths
+_FEW = 256 // (2 * (len(_AROUND) + 1))  # cells: with more, widths are looked for in another way
 _ENOUGH = 0.01  # a step that shortens an interval by less is the last one
+_ENOUGH_OF_SEVERAL = 0.03  # of several steps at once, whose last begins near to where it ends
 Ends = tuple[Floats, Floats]
 Widths = Callable[[Floats, Floats, Places], Ends]
 """From the ends of intervals of theta, of some of the ratios: how far a_f - theta a_g may be above and below
@@ -201,20 +204,36 @@ def beyond_linear(x: Floats) -> Floats:
     the tenth factor are below 2 x**11 / 13! < 1e-16 of it.  From 1/4 on the subtraction multiplies the error
     of expm1, 64 u, by (exp(x) - 1) / (exp(x) - 1 - x) < 8.4 at most: less than SEVERAL in both cases.
     """
-    near, cut = np.minimum(x, _SERIES), np.minimum(x, _LARGEST)
-    factor = np.ones_like(near)
-    for n in range(_TERMS + 2, 2, -1):
-        factor = 1 + near / n * factor
-    series, beyond = near * near / 2 * factor, np.expm1(cut) - cut
-    found: Floats = np.where(x < _SERIES, series, beyond) * (1 + SEVERAL)
-    return np.where(x < _LARGEST, found, np.inf)
+    least, most = (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+    if most < _SERIES:
+        return _series(x) * (1 + SEVERAL)
+    cut = np.minimum(x, _LARGEST)
+    found: Floats = np.expm1(cut) - cut
+    if not least >= _SERIES:
+        found = np.where(x < _SERIES, _series(np.minimum(x, _SERIES)), found)
+    found *= 1 + SEVERAL
+    return found if most < _LARGEST else np.where(x < _LARGEST, found, np.inf)
+
+
+def _series(x: Floats) -> Floats:
+    """exp(x) - 1 - x near 0."""
+    first, *others = x / _DIVISORS.reshape(-1, *[1] * x.ndim)
+    factor: Floats = 1 + first
+    for each in others:
+        factor *= each
+        factor += 1
+    return x * x / 2 * factor
 
 
 # Ratios ----------------------------------------------------------------------------------------------------
 
 
-def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: Widths) -> Ends:
+def ratio_ends(
+    top: Floats, bottom: Floats, low: Floats, high: Floats, widths: Widths, likely: Ends | None = None
+) -> Ends:
     """The ends of an interval with every theta in ``low..high`` at which a_f - theta a_g is within its width.
+
+    ``likely``: about where they are.  It says at which intervals to look first, and is never relied upon.
 
     Claim:    if for the true theta, with the probability that is claimed, top - theta bottom lies between
               -below and above for the widths at theta, the interval contains theta with that probability.
@@ -222,18 +241,54 @@ def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: W
     Source:   derived here, after Fieller 1954.  Theorem: SUBSET-MEANS.
     """
     first, last, places = low.copy(), high.copy(), np.arange(len(top))
-    for _ in range(_STEPS):
-        begin, end = first[places], last[places]
-        nearer = _solved(top[places], bottom[places], *widths(begin, end, places))
-        left, right = np.maximum(nearer[0], begin), np.minimum(nearer[1], end)
+    for step in range(_STEPS):
+        begin, end, enough = first[places], last[places], _ENOUGH
+        if step == 0 and likely is not None and len(top) <= _FEW:
+            begin, end, left, right = _first_steps(top, bottom, (begin, end), likely, widths)
+            enough = _ENOUGH_OF_SEVERAL
+        else:
+            left, right = _nearer(top, bottom, begin, end, places, widths)
         empty = left > right  # a width did not hold: say nothing
         first[places] = np.where(empty, low[places], left)
         last[places] = np.where(empty, high[places], right)
-        shorter = (right - left) < (1 - _ENOUGH) * (end - begin)
+        shorter = (right - left) < (1 - enough) * (end - begin)
         places = places[shorter & ~empty]
         if not len(places):
             break
     return first, last
+
+
+def _nearer(top: Floats, bottom: Floats, begin: Floats, end: Floats, places: Places, widths: Widths) -> Ends:
+    """What is left of each interval by the widths for all theta in it."""
+    left, right = _solved(top[places], bottom[places], *widths(begin, end, places))
+    return np.maximum(left, begin), np.minimum(right, end)
+
+
+def _first_steps(
+    top: Floats, bottom: Floats, whole: Ends, likely: Ends, widths: Widths
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Several steps at once: intervals that are reached from ``whole``, and what is left of them.
+
+    Each next interval lies in the one before, and widths of all of them are worked out together.  If what is
+    left of one lies in a later one, every theta that is kept lies there: the later one may be looked at next.
+    """
+    (low, high), cells, shape = whole, np.arange(len(top)), (len(_AROUND) + 1, len(top))
+    middle, half = (likely[0] + likely[1]) / 2, (likely[1] - likely[0]) / 2
+    known = np.isfinite(middle) & np.isfinite(half)
+    middle, half = np.clip(np.where(known, middle, low), low, high), np.where(known, half, np.inf) * _AROUND
+    begin = np.concatenate([low[None], np.maximum(middle - half, low)])
+    end = np.concatenate([high[None], np.minimum(middle + half, high)])
+    places = np.tile(cells, shape[0])
+    ends = _nearer(top, bottom, begin.ravel(), end.ravel(), places, widths)
+    left, right = (each.reshape(shape) for each in ends)
+    at = np.zeros(len(top), np.int64)
+    for _ in _AROUND:
+        least, most = left[at, cells], right[at, cells]
+        further = ((begin <= least) & (most <= end) & (least <= most)).sum(0) - 1
+        if not (further > at).any():
+            break
+        at = np.maximum(at, further)
+    return begin[at, cells], end[at, cells], left[at, cells], right[at, cells]
 
 
 def _solved(top: Floats, bottom: Floats, above: Floats, below: Floats) -> Ends:
