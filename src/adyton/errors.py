@@ -26,10 +26,12 @@ the ledger.  Nothing that was read from the data may reach a message, a cause or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 _Made = TypeVar("_Made")
+REASONS = ("no_price", "no_such_column", "no_such_table", "no_such_function", "not_supported", "syntax")
 
 
 class CuratorError(Exception):
@@ -51,13 +53,16 @@ class CuratorError(Exception):
         self.message = message
         self.facts = facts
 
-    def to_json(self) -> dict[str, object]:
-        """The error as the command line prints it with --json."""
-        return {"error": {"kind": self.kind, "message": self.message, **self.facts}}
+    def to_json(self, message: str | None = None) -> dict[str, object]:
+        """Its kind, message and facts; ``message`` in the words of another surface."""
+        return {"error": {"kind": self.kind, "message": message or self.message, **self.facts}}
 
 
 class InvalidRequest(CuratorError):
     """The request itself is wrong; decided from public facts alone, so it costs nothing.
+
+    For programs ``facts`` may say what is wrong: ``field``, the argument; ``reason``, one of ``REASONS``;
+    ``line`` and ``column`` in the SQL.
 
     >>> curator.ask("SELECT COUNT(*) FROM people", within=1, epsilon=1)
     Traceback (most recent call last):
@@ -80,8 +85,9 @@ class BudgetRefused(CuratorError):
     """The charge does not fit into what is left; nothing was read and nothing was spent.
 
     One of the four below is raised, which says what has run out; this one catches them all.  ``facts`` say
-    what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
-    and what these are ``counted_in``; of a query also the price that ``fits``.
+    what was ``requested``, ``spent``, the ``budget`` and the ``largest`` that still fits, as decimal text,
+    what these are ``counted_in`` and ``whose`` budget it is; of a query also the price that ``fits``.
+    ``adyton.refusals`` makes all of them.
 
     >>> try:
     ...     curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
@@ -279,6 +285,16 @@ class LedgerCorrupt(CuratorError):
     kind = "ledger_corrupt"
     status = 503
     exit_code = 5
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """What is found wrong meanwhile is wrong with this argument, unless the error names another one."""
+    try:
+        yield
+    except InvalidRequest as wrong:
+        wrong.facts.setdefault("field", field)
+        raise
 
 
 def sealed(make: Callable[[], _Made], told: Callable[[Exception], str]) -> _Made:

@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adyton.certify import Amount, RoundedGuarantee
-from adyton.certify.answer import cost_notes, digits_up, percent
+from adyton.certify.answer import cost_notes, digits_up
 from adyton.kernel.exact import printed_up
+from adyton.refusals import percent
 
 LIMIT = 33_114_830_490_091_660
 

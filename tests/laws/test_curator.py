@@ -176,13 +176,16 @@ def test_law_refusal_costs_nothing(accounting: str) -> None:
     assert set(caught.value.facts) == {
         "requested",
         "spent",
-        "limit",
+        "budget",
+        "whose",
+        "asked_for",
+        "field",
         "largest",
         "counted_in",
         "fits",
     }
     largest = Fraction(caught.value.facts["largest"])
-    assert largest == Fraction(caught.value.facts["limit"]) - Fraction(caught.value.facts["spent"])
+    assert largest == Fraction(caught.value.facts["budget"]) - Fraction(caught.value.facts["spent"])
     asker.ask("SELECT COUNT(*) FROM people", share=1)  # one refusal never ends a session
     assert ledger.spent() <= ledger.header.budget
 

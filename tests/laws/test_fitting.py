@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noisy import families_of
@@ -19,6 +18,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, RealColumn, Tabl
 from adyton.planning import plan
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
+from adyton.refusals import PRICES
 from adyton.study import Study, Validity
 from how_often import crossed
 from kept_rows import open_kept
@@ -98,7 +98,8 @@ def test_law_the_price_that_a_refusal_names_is_answered(
     (by,) = (word for word in price if word != "expected_rows")
     assert set(refusal.facts["fits"]) == {by}
     named = {**price, **refusal.facts["fits"]}
-    assert f"{fitting_text(refusal.facts['fits'])} would fit now" in refusal.message
+    ((name, amount),) = refusal.facts["fits"].items()
+    assert f"{PRICES['python'](name, amount)} would fit now" in refusal.message
     assert asker.preview(sql, **price).would_fit == refusal.facts["fits"]
     left = asker.budget().left.units
     answer = asker.ask(sql, **named)

@@ -182,7 +182,7 @@ def test_law_a_monitor_that_does_not_fit_is_refused_free_of_charge(accounting: s
     before = ledger.spent()
     with pytest.raises(adyton.BudgetRefused) as refused:
         curator.open_monitor(positives=2, epsilon="0.9")
-    assert {"requested", "spent", "limit", "largest", "counted_in"} <= set(refused.value.facts)
+    assert {"requested", "spent", "budget", "largest", "counted_in"} <= set(refused.value.facts)
     assert (ledger.spent(), len(engine.charged_at_read)) == (before, 1)
 
 
@@ -316,7 +316,7 @@ def test_law_a_monitor_halts_after_exactly_its_positives(positives: int, refresh
         with pytest.raises(adyton.PrivacyRefused, match="halted") as refused:
             again.feed(COUNT.format(50), above=NEVER)
         assert refused.value.facts["counted_in"] == "positives"
-        assert refused.value.facts["spent"] == refused.value.facts["limit"] == str(positives)
+        assert refused.value.facts["spent"] == refused.value.facts["budget"] == str(positives)
     assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
     curator.ask("SELECT COUNT(*) FROM people", epsilon=1)  # one monitor never ends a session
 

@@ -79,8 +79,10 @@ def test_as_many_charges_as_a_session_has_are_taken_and_no_more(tmp_path: Path) 
     every[0].take("bot", sessions[0], 37)
     with pytest.raises(SessionRefused) as refused:
         every[0].take("bot", sessions[0], 37)
+    seconds = refused.value.facts["next_session_in"]
     assert refused.value.facts == {
-        "requested": "1", "spent": "37", "limit": "37", "largest": "0", "counted_in": "queries", "by": "bot",
+        "whose": "session", "by": "bot", "asked_for": "query", "next_session_in": seconds,
+        "requested": "1", "spent": "37", "budget": "37", "largest": "0", "counted_in": "queries",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton import errors
+from adyton.refusals import Refusal, refused
 from adyton.transports.mcp import words
 from adyton.transports.mcp.words import _AFTER, _rows_said, _widths_said
 
@@ -88,16 +89,17 @@ def test_every_kind_of_refusal_has_advice() -> None:
 
 def test_a_refusal_says_what_would_fit_or_that_nothing_does() -> None:
     """Mutants: what an engine lost is called free; a refusal has no advice."""
-    fits = words.refusal_said(errors.PrivacyRefused("too dear; nothing was charged", fits={"within": "6"}))
+    dear = Refusal(counted_in="gdp", requested="1", spent="1", budget="2", largest="0.5")
+    fits = words.refusal_said(refused(dear.fitting({"within": "6"})))
     assert fits.endswith(
         "Next: within = 6 would fit now; preview it, it is free, and ask if it is still useful."
     )
-    assert "nothing fits any more" in words.refusal_said(errors.PrivacyRefused("no", fits=None))
+    assert "nothing fits any more" in words.refusal_said(refused(dear.fitting(None)))
     lost = words.refusal_said(errors.EngineFailed("abc"))
-    assert "Nothing was charged" not in lost
+    assert "free of charge" not in lost.partition(":")[0]
     assert "it is paid for and free" in lost
-    assert "Nothing was charged" not in words.refusal_said(errors.LedgerCorrupt("x"))
-    assert "Nothing was charged" in words.refusal_said(errors.Forbidden("you may not"))
+    assert "free of charge" not in words.refusal_said(errors.LedgerCorrupt("x"))
+    assert "free of charge" in words.refusal_said(errors.Forbidden("you may not"))
 
 
 def test_when_nothing_is_left_the_advice_is_to_stop() -> None:

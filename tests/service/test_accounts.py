@@ -42,11 +42,11 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
     cal = house.made("cal", budget_share="0.5")  # who has spent nothing of it
     error = spend_all(house, ben).json()["error"]
     assert (error["kind"], error["by"], error["largest"]) == ("privacy_refused", "ben", "0")
-    assert error["limit"] == error["spent"] == budget(house, ben)["own"]["budget_share"]
+    assert error["budget"] == error["spent"] == budget(house, ben)["own"]["budget_share"]
     last = spend_all(house, ana)
     assert (last.status_code, last.json()["error"]["kind"]) == (409, "privacy_refused")
     told = budget(house, owner)
-    assert last.json()["error"]["limit"] == last.json()["error"]["spent"] == told["spent"]["amount"]
+    assert last.json()["error"]["budget"] == last.json()["error"]["spent"] == told["spent"]["amount"]
     assert "by" not in last.json()["error"]
     before = told["queries"]
     for path, body in (

@@ -97,7 +97,7 @@ def test_an_agent_pays_at_most_its_largest_price_for_one_query(house: Served) ->
     dear = house.ask(agent, COUNT + " AND region = 'north'", within=5)
     assert dear.status_code == 409
     assert dear.json()["error"]["by"] == "bot"
-    assert units(dear.json()["error"]["limit"]) < units(dear.json()["error"]["requested"])
+    assert units(dear.json()["error"]["budget"]) < units(dear.json()["error"]["requested"])
 
 
 def test_what_one_name_asked_is_free_for_all_but_its_request_ids_are_its_own(house: Served) -> None:

@@ -287,7 +287,7 @@ def test_a_refusal_says_what_would_fit_and_that_fits(files: list[Path]) -> None:
             refused = await agent.call_tool("ask", {**ASKED, "within": 1})
             assert refused.is_error
             (fits,) = re.findall(r"within = (\d+) would fit now", said(refused))
-            assert "nothing was charged" in said(refused)
+            assert "free of charge" in said(refused)
             assert doors.spent() == 0
             assert refused.structured_content["error"]["fits"] == {"within": fits}
             assert not (await agent.call_tool("ask", {**ASKED, "within": int(fits)})).is_error
@@ -572,6 +572,6 @@ def test_the_agent_without_a_model_is_refused_and_adapts(
 
     with_doors([loop["write_people"](tmp_path)], work)
     told = capsys.readouterr().out
-    assert "Refused (invalid_request): single rows are never answered" in told
+    assert "Refused (invalid_request), free of charge: single rows are never answered" in told
     assert "It does not fit. Next: within = " in told
     assert told.splitlines()[-1] == "the mean is largest where region = west, in the population too"

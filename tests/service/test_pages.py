@@ -265,7 +265,7 @@ def test_a_preview_says_price_share_of_what_is_left_both_widths_and_rows(house: 
         ({"sql": COUNT, "within": "5", "epsilon": "1"}, "within", "2 prices were named"),
         ({"sql": COUNT, "within": "-5"}, "within", "within"),
         ({"sql": COUNT, "within": "many"}, "within", "within"),
-        ({"sql": COUNT, "epsilon": "100"}, "within", "epsilon 10 would fit now"),
+        ({"sql": COUNT, "epsilon": "100"}, "epsilon", "epsilon 10 would fit now"),
         ({"sql": COUNT, "within": "50", "expected_rows": "1.5"}, "expected_rows", "a whole number"),
         ({"sql": COUNT, "within": "50", "expected_rows": "0"}, "expected_rows", "at least 1"),
         ({"do": "write", "measure": "mean"}, "column", "choose the column"),

@@ -68,7 +68,7 @@ def test_connect_lists_describes_asks_is_refused_and_asks_again(house: OpenHouse
         asker.ask(text)
     with pytest.raises(errors.PrivacyRefused) as dear:
         asker.ask(text, epsilon=400)
-    assert {"requested", "spent", "limit", "largest", "fits"} <= dear.value.facts.keys()
+    assert {"requested", "spent", "budget", "largest", "fits"} <= dear.value.facts.keys()
     with pytest.raises(errors.InvalidRequest, match=r"line 1, column 35: agee"):
         asker.ask(UNKNOWN, within=WITHIN)
     assert house.spent() == before

@@ -113,7 +113,7 @@ def test_refused_budgets_have_their_facts_and_wrong_queries_their_place(
     before = house.spent()
     dear = refusal(program, where, DEAR)
     assert dear.code == "53400"
-    for fact in ("requested: ", "spent: ", "limit: ", "largest: ", "counted_in: gdp"):
+    for fact in ("requested: ", "spent: ", "budget: ", "largest: ", "counted_in: gdp"):
         assert fact in dear.detail
     wrong = refusal(program, where, UNKNOWN)
     assert (wrong.code, wrong.position) == ("42703", UNKNOWN.index("agee") + 1)

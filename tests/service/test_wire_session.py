@@ -450,7 +450,7 @@ def test_codes_of_refusals(house: Wired, token: str) -> None:
         assert found == table
         with pytest.raises(psycopg.Error) as refused:
             connection.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 400) COUNT(*) FROM people")
-        for fact in ("requested: ", "spent: ", "limit: ", "largest: ", "counted_in: gdp"):
+        for fact in ("requested: ", "spent: ", "budget: ", "largest: ", "counted_in: gdp"):
             assert fact in str(refused.value.diag.message_detail)
 
 

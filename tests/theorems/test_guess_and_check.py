@@ -37,7 +37,7 @@ def test_theorem_GUESS_AND_CHECK_the_failures_of_all_histories_sum_to_beta(depth
     made = machine(4000)
 
     def walk(state: State, level: int, times: int) -> Fraction:
-        if level == depth or made.refusal(state) is not None:
+        if level == depth or made.used_up(state) is not None:
             return Fraction(0)
         own = query_failure(made.frame.failure, state["asked"], state["failed"], int(state["answers"]))
         cells = made.cells(state)
@@ -56,7 +56,7 @@ def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_
 ) -> None:
     made = machine(4000)
     state = {"asked": asked + failed, "failed": failed, "answers": str(7**failed)}
-    if made.refusal(state) is not None:
+    if made.used_up(state) is not None:
         return
     values = np.full(4000, total // 4000, dtype=np.uint16)
     values[: total % 4000] += 1
@@ -75,9 +75,9 @@ def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() ->
     for _ in range(500):
         reply, state = made.step(state, half, Fraction(51, 100), BITS)
         assert (reply.said, reply.value) == ("confirmed", Fraction(51, 100))
-    assert made.refusal(state) is None
+    assert made.used_up(state) is None
     answered = 0
-    while made.refusal(state) is None:
+    while made.used_up(state) is None:
         reply, state = made.step(state, half, Fraction(1), BITS)
         answered += 1
         assert abs(reply.value - Fraction(1, 2)) <= made.tolerance
@@ -89,7 +89,7 @@ def test_theorem_GUESS_AND_CHECK_goes_on_after_thousands_of_wrong_guesses() -> N
     """Until the items guarantee no more, and not until a number of more than 4,300 decimals has to be kept."""
     made = machine(10**6)
     state, none_right = made.start(BITS), np.zeros(1, dtype=np.uint16)
-    while made.refusal(state) is None:
+    while made.used_up(state) is None:
         reply, after = made.step(state, none_right, Fraction(1), BITS)
         assert reply.value is not None
         assert abs(reply.value) <= made.tolerance
@@ -104,12 +104,12 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
     rng = np.random.default_rng(6)
     for _ in range(30):
         state, votes = made.start(BITS), np.zeros(2000)
-        while made.refusal(state) is None:
+        while made.used_up(state) is None:
             right = rng.integers(0, 2, 2000, dtype=np.uint16)
             reply, state = made.step(state, 2 * right, Fraction(0), BITS)
             assert abs(float(reply.value) - 0.5) <= 0.1
             votes += (float(reply.value) - 0.5) * (2.0 * right - 1)
-            if made.refusal(state) is None:
+            if made.used_up(state) is None:
                 reply, state = made.step(state, 2 * (votes > 0).astype(np.uint16), Fraction(0), BITS)
                 assert abs(float(reply.value) - 0.5) <= 0.1
 

@@ -101,7 +101,7 @@ def test_theorem_LADDER_holds_against_boosting() -> None:
         vote = (np.mean(kept, axis=0) + rng.uniform(-0.01, 0.01, n) > 0.5).astype(np.uint16)  # ties: a coin
         last, state = made.step(state, 2 * vote, None, BITS)
         assert abs(float(last.value) - 0.5) <= made.half_width()
-    assert made.refusal(state) is not None
+    assert made.used_up(state) is not None
 
 
 def test_the_free_ladder_has_no_interval_and_needs_a_standard_error() -> None:
@@ -118,7 +118,7 @@ def test_the_free_ladder_has_no_interval_and_needs_a_standard_error() -> None:
     reply, state = free.step(state, much, None, BITS)
     assert (reply.value, reply.said) == (Fraction(3, 10), "improved")
     assert free.theorems == ()
-    assert free.refusal(state) is not None
+    assert free.used_up(state) is not None
 
 
 def test_rounding_is_to_the_nearest_rung() -> None:

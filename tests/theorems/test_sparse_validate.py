@@ -31,7 +31,7 @@ def test_theorem_SPARSE_VALIDATE_all_queries_are_counted(queries: int, rejection
     for answers in product((True, False), repeat=queries):
         state = machine.start(BITS)
         for i, yes in enumerate(answers):
-            if machine.refusal(state) is not None:
+            if machine.used_up(state) is not None:
                 break
             reached.add(answers[:i])
             values = np.array([2, 0], dtype=np.uint16)
@@ -62,13 +62,13 @@ def test_theorem_SPARSE_VALIDATE_a_yes_is_right_also_about_a_boosted_model() -> 
         for _ in range(40):
             right = rng.integers(0, 2, 1000, dtype=np.uint16)
             guess = Fraction(1, 2) + Fraction(made.accept, 2000)  # yes: at least one half
-            if made.refusal(state) is not None:
+            if made.used_up(state) is not None:
                 break
             reply, state = made.step(state, 2 * right, guess, BITS)
             kept += [right] if reply.said == "yes" else []
         vote = (np.mean(kept, axis=0) + rng.uniform(-0.01, 0.01, 1000) > 0.5).astype(np.uint16)
         for hundredths in range(99, 50, -1):
-            if made.refusal(state) is not None:
+            if made.used_up(state) is not None:
                 break
             reply, state = made.step(state, 2 * vote, Fraction(hundredths, 100), BITS)
             if reply.said == "yes":
@@ -82,5 +82,5 @@ def test_after_the_last_no_nothing_is_answered() -> None:
     for left in (1, 0):
         reply, state = machine.step(state, nothing, Fraction(1), BITS)
         assert (reply.said, reply.value, reply.half_width, machine.left(state)) == ("no", None, None, left)
-    assert "rejections" in str(machine.refusal(state))
-    assert "queries" in str(machine.refusal({"asked": 9, "left": 1}))
+    assert "rejections" in str(machine.used_up(state))
+    assert "queries" in str(machine.used_up({"asked": 9, "left": 1}))

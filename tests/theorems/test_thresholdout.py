@@ -78,7 +78,7 @@ def law(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, .
 def run(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, ...], bits: Seeded) -> tuple:
     state, said = machine.start(bits), []
     for total, t in zip(sums, training, strict=True):
-        if machine.refusal(state) is not None:
+        if machine.used_up(state) is not None:
             break
         reply, state = machine.step(state, values(total), Fraction(t, machine.frame.whole), bits)
         said.append("h" if reply.said == "holdout" else TRAINING)
@@ -147,7 +147,7 @@ def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> Non
     """2,000 rounds: their sample variance within 6 of its standard deviations, which a second zero is not."""
     machine, bits = ThresholdoutPlan(frame(), 2_000, 10**4, 0, 2.0), Seeded(8)
     state, offsets = machine.start(bits), []
-    while machine.refusal(state) is None:
+    while machine.used_up(state) is None:
         reply, state = machine.step(state, values(20), Fraction(0), bits)
         if reply.said == "holdout":
             offsets.append(state["offset"])
@@ -165,7 +165,7 @@ def test_the_budget_is_enforced() -> None:
     for left in (1, 0):
         reply, state = machine.step(state, values(20), Fraction(0), bits)
         assert (reply.said, state["left"]) == ("holdout", left)
-    assert "no answer" in str(machine.refusal(state))
+    assert machine.used_up(state) == ("overfits", 2)
     with pytest.raises(AssertionError):
         machine.step(state, values(4), Fraction(4, 20), bits)  # also where the training score would do
 

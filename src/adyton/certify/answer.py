@@ -46,9 +46,9 @@ from adyton.certify.values import (
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
 from adyton.kernel.exact.cells import Floats
+from adyton.refusals import percent
 from adyton.show import Sheet, Shown, in_short, number
 
-_LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse
 _LEFT_OUT = (
     "Rows answered and left out by HAVING, QUALIFY or LIMIT: {}; noise intervals are for each value alone,"
     " not for values that were chosen because they are large or small."
@@ -140,22 +140,6 @@ class Odometer:
 
     def __str__(self) -> str:
         return f"epsilon {digits_up(self.epsilon)}, delta {digits_up(self.delta)}"
-
-
-def percent(share: Fraction, *, up: bool) -> str:
-    """A share in per cent with the digits that matter: what is not 0 is not shown as 0, nor 99.99 as 100."""
-    hundredths = 100 * share
-    if hundredths in (0, 100):
-        return f"{int(hundredths)} %"
-    if hundredths > 100:
-        return f"{math.ceil(hundredths):,} %"
-    room = min(hundredths, 100 - hundredths)
-    if room < _LEAST_PERCENT:
-        return "under 0.0001 %" if hundredths < 50 else "over 99.9999 %"
-    digits = max(1, 1 - math.floor(math.log10(room)))
-    steps = hundredths * 10**digits
-    written = f"{(math.ceil(steps) if up else math.floor(steps)) / 10**digits:.{digits}f}"
-    return written.rstrip("0").rstrip(".") + " %"
 
 
 def cost_notes(

@@ -11,6 +11,7 @@ from adyton.certify.answer import Amount, RoundedGuarantee, verbose_notes, ways_
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, DiscoveryPreview, Way
+from adyton.refusals import widths_text
 from adyton.show import Sheet, Shown, in_short, number
 
 _PARTS = "It is {} queries in one batch, and one table; each width is that of the widest of them."
@@ -206,9 +207,7 @@ class Preview(Shown):
 def fitting_text(fits: Mapping[str, object]) -> str:
     """A price as an asker would name it: within 435, or within n=100,avg_income=500."""
     ((by, amount),) = fits.items()
-    if isinstance(amount, Mapping):
-        amount = ",".join(f"{name}={each}" for name, each in amount.items())
-    return f"{by} {amount}"
+    return f"{by} {widths_text(amount)}"
 
 
 def _rows(number: int) -> str:

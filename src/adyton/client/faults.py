@@ -13,6 +13,7 @@ from typing import Any
 
 from adyton import errors
 from adyton.errors import CuratorError, Interrupted, Unanswered, Unreachable
+from adyton.refusals import refusal_of, refused
 
 KINDS: dict[str, type[CuratorError]] = {
     kind.kind: kind
@@ -28,7 +29,9 @@ def told_error(body: Mapping[str, Any], request: str | None) -> CuratorError:
     kind, message = told.pop("kind"), str(told.pop("message"))
     if request is not None and kind in _MAY_BE_CHARGED:
         message, told = f"{message}; the request id was {request!r}", told | {"request": request}
-    return made(KINDS.get(kind, CuratorError), message, told)
+    error = made(KINDS.get(kind, CuratorError), message, told)
+    refusal = refusal_of(error)  # in the words of Python: those of the body are for programs
+    return error if refusal is None else refused(refusal)
 
 
 def made(kind: type[CuratorError], message: str, facts: Mapping[str, Any]) -> CuratorError:

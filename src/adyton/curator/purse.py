@@ -17,10 +17,8 @@ from typing import Protocol, TypedDict, TypeVar
 
 from adyton.arithmetic.search import edge, geometric
 from adyton.certify import Amount, Budget, Proof, RoundedGuarantee, Step
-from adyton.certify.answer import percent
-from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
-from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger import Ledger, Order, Receipt
@@ -32,7 +30,7 @@ from adyton.kernel.ledger.base import (
     next_place,
     totals_after,
 )
-from adyton.kernel.ledger.links import QUERIES, Cap
+from adyton.kernel.ledger.links import Cap
 from adyton.kernel.ledger.validity import FinalCost
 from adyton.ledgers.shared_budget.ledger import shared_budget_ledger
 from adyton.planning.odometer import read_odometer
@@ -40,6 +38,7 @@ from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
 from adyton.population.base import Population
 from adyton.query.text import fraction_text
+from adyton.refusals import refusal_of, refused
 from adyton.study import Study
 
 
@@ -276,7 +275,9 @@ class Purse:
         try:
             yield
         except BudgetRefused as refusal:
-            raise refused(refusal, self.fitting(advice)) from None
+            facts, by = refusal_of(refusal), advice[0].by
+            assert facts is not None
+            raise refused(facts.fitting(self.fitting(advice), None if by == "units" else by)) from None
 
 
 def plan_as_charged(
@@ -336,22 +337,6 @@ def fitting_price(price: Price, over: Over, *, rough: bool = False) -> Fits | No
         return None
     factor = _searched(lambda times: _tried(_scaled(start, times), over), excess, wider, rough)
     return None if factor is None else _readable(start, factor, over, wider=wider)
-
-
-def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
-    """The same refusal in shares of what is allowed, with the price that would fit, if one was found."""
-    facts = {**refusal.facts, "fits": fits}
-    advice = f"{fitting_text(fits)} would fit now; " if fits else ""
-    if facts["counted_in"] == QUERIES:  # which no price changes
-        return type(refusal)(refusal.message, **facts)
-    asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    used, whole = "cost", f"the budget share of {facts['by']}" if "by" in facts else "the budget"
-    if "shared_budget" in facts:
-        whole = f"the shared budget {facts['shared_budget']}"
-    if isinstance(refusal, ValidityRefused):
-        used, whole = "use", "the stability for which population intervals are certified"
-    said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"
-    return type(refusal)(f"{said}; {advice}nothing was charged", **facts)
 
 
 def _searched(over: Callable[[float], float], excess: float, wider: bool, rough: bool) -> float | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.errors import InvalidRequest, ScoresRefused
+from adyton.errors import InvalidRequest
 from adyton.holdout.score import Score
 from adyton.kernel.exact import whole
+from adyton.refusals import Refusal, refused
 
 
 class Scorer:
@@ -73,14 +74,17 @@ def check_candidates(candidates: int | None, left: int | None) -> None:
     wanted = whole(candidates, "candidates")
     if left is None or wanted <= left:
         return
-    raise ScoresRefused(
-        f"{candidates:,} candidates need as many scores, and this holdout has {left:,} left; nothing was "
-        "fitted, read or charged: try fewer, or choose some of them on the training data first",
-        requested=str(candidates),
-        spent="0",
-        limit=str(left),
-        largest=str(left),
-        counted_in="scores",
+    raise refused(
+        Refusal(
+            whose="holdout",
+            asked_for="search",
+            counted_in="scores",
+            requested=str(wanted),
+            spent="0",
+            budget=str(left),
+            largest=str(left),
+            field="candidates",
+        )
     )
 
 

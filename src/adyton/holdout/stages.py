@@ -17,7 +17,8 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Proof
-from adyton.errors import Interrupted, LedgerCorrupt, ScoresRefused
+from adyton.errors import Interrupted, LedgerCorrupt
+from adyton.holdout.answers.bought import no_score_left
 from adyton.holdout.methods.base import Reply, State
 from adyton.holdout.methods.restoring import StagedPlan
 from adyton.holdout.metrics import Steps
@@ -25,6 +26,7 @@ from adyton.holdout.senders import Sender
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.noise import Bits
+from adyton.refusals import refused
 
 _OPENING = "opening"
 
@@ -140,16 +142,9 @@ class Transcript:
         return TranscriptEntry(reply, Proof(number, self._heads[number], self._heads[number - 1]), repeated)
 
     def _refuse_if_over(self) -> None:
-        why = self._method.refusal(self._state)
-        if why is not None:
-            raise ScoresRefused(
-                f"{why}; nothing was read and nothing was charged",
-                requested="1",
-                spent=str(self._count),
-                limit=str(self._count),
-                largest="0",
-                counted_in="queries",
-            )
+        used_up = self._method.used_up(self._state)
+        if used_up is not None:
+            raise refused(no_score_left(*used_up))
 
 
 def _written(query: str, reply: Reply, before: State, after: State, by: Sender | None) -> str:

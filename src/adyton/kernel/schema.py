@@ -363,5 +363,6 @@ class Table:
             close = get_close_matches(name.casefold(), self._by_name, n=1)
             hint = f"; did you mean {self._by_name[close[0]].name!r}?" if close else "."
             known = ", ".join(column.name for column in self.columns)
-            raise InvalidRequest(f"table {self.name!r} has no column {name!r}{hint} Columns: {known}")
+            why = f"table {self.name!r} has no column {name!r}{hint} Columns: {known}"
+            raise InvalidRequest(why, reason="no_such_column")
         return found

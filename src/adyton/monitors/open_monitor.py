@@ -36,6 +36,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Query
 from adyton.query.request import alone_of
 from adyton.query.text import query_text
+from adyton.refusals import Refusal, refused
 from adyton.study import Study
 
 
@@ -175,14 +176,16 @@ class OpenMonitor:
         known = self._state()
         if known.left < 1:
             positives = str(self._sparse.positives)
-            raise PrivacyRefused(
-                f"monitor {self.number} has halted: all its {positives} positives are used up; "
-                "nothing was read and nothing was charged",
-                requested="1",
-                spent=positives,
-                limit=positives,
-                largest="0",
-                counted_in="positives",
+            raise refused(
+                Refusal(
+                    whose="monitor",
+                    monitor=self.number,
+                    counted_in="positives",
+                    requested="1",
+                    spent=positives,
+                    budget=positives,
+                    largest="0",
+                )
             )
         if known.closed:
             raise InvalidRequest(

@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.certify import Certificate, KeyColumn, KeyLabel, KnownRange, RowKeys
 from adyton.certify.linear import GaussianValue
-from adyton.errors import InvalidRequest
+from adyton.errors import InvalidRequest, about
 from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of
 from adyton.kernel.exact import float_up
 from adyton.kernel.measurement import AnyMeasurement
@@ -308,7 +308,8 @@ class Outline:
     def priced(self, price: Price, left: int, pricing_of: Callable[..., Pricing] = Pricing) -> Outlined:
         """The noise, and what it costs; ``pricing_of`` says which noise a reading gets for its part."""
         study, queries = self.study, [asking.query for asking in self.requests]
-        check_widths(price, queries)
+        with about(price.by):
+            check_widths(price, queries)
         most = left if self.unit.parts == 1 else most_for_each(study)
         pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in queries]
         shares = shares_of(self.families, self.unit)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
-from adyton.errors import InvalidRequest, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest, about
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.exact import Number, decimal_text, positive
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
@@ -38,6 +38,7 @@ from adyton.noise_intervals.widths import noise_of_scale, noise_within
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Query
 from adyton.query.request import Request
+from adyton.refusals import Refusal, refused
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
@@ -99,7 +100,8 @@ def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -
     if not written:
         return price_of(**words)
     if len(requests) > 1 or names_a_price((), words):
-        raise InvalidRequest("a price was named twice: in the query's OPTIONS and beside it; name it once")
+        twice = "a price was named twice: in the query's OPTIONS and beside it; name it once"
+        raise InvalidRequest(twice, field="epsilon")
     named: PriceWords = {**words, "epsilon": str(written[0].epsilon)}
     return price_of(**named)
 
@@ -112,17 +114,21 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
             f"unknown option {sorted(unknown)[0]!r}; known: {', '.join(PriceWords.__annotations__)}"
         )
     named = [by for by in get_args(By) if words.get(by) is not None]
-    if len(named) != 1:
-        said = "no price was named" if not named else f"{len(named)} prices were named"
-        raise InvalidRequest(f"{said}: give exactly one of within, epsilon, share or scale")
+    exactly_one = "give exactly one of within, epsilon, share or scale"
+    if not named:
+        raise InvalidRequest(f"no price was named: {exactly_one}", reason="no_price", field="within")
+    if len(named) > 1:
+        raise InvalidRequest(f"{len(named)} prices were named: {exactly_one}", field=named[0])
     by: By = named[0]
-    each = _each(words["within"]) if by == "within" else ()
-    amount = Fraction(1) if each else positive(words[by], by)
-    if by == "share" and amount > 1:
-        raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
+    with about(by):
+        each = _each(words["within"]) if by == "within" else ()
+        amount = Fraction(1) if each else positive(words[by], by)
+        if by == "share" and amount > 1:
+            raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
     expected_rows = words.get("expected_rows")
     if expected_rows is not None and (type(expected_rows) is not int or expected_rows < 1):
-        raise InvalidRequest("expected_rows must be a whole number of rows, at least 1")
+        wrong = "expected_rows must be a whole number of rows, at least 1"
+        raise InvalidRequest(wrong, field="expected_rows")
     return Price(by, amount, expected_rows, each)
 
 
@@ -247,11 +253,12 @@ class Pricing:
 
     def noise(self, reading: Reading, part: Fraction) -> Mechanism:
         """For a reading that may use this part of the price; on a grid, where the study rounds."""
-        if self.study.grid is None:
-            return self._plain_noise(reading, part)
-        from adyton.planning.grids import on_grid
+        with about(self.price.by):
+            if self.study.grid is None:
+                return self._plain_noise(reading, part)
+            from adyton.planning.grids import on_grid
 
-        return on_grid(self.study, reading.sensitivity, self._plain_noise(reading, part))
+            return on_grid(self.study, reading.sensitivity, self._plain_noise(reading, part))
 
     def _plain_noise(self, reading: Reading, part: Fraction) -> Mechanism:
         if self.is_total:
@@ -274,7 +281,8 @@ class Pricing:
         refuse_where_rounded(self.study, what)
         if not self.is_total:
             raise InvalidRequest(
-                f"how wide the interval of {what} is depends on the rows: name the price as epsilon or share"
+                f"how wide the interval of {what} is depends on the rows: name the price as epsilon or share",
+                field=self.price.by,
             )
 
     @property
@@ -298,7 +306,8 @@ class Pricing:
             raise InvalidRequest(
                 f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
                 f"private: say how many you expect ({EXPECTED_ROWS}){self._or_declare(reading)}, or name the "
-                "price as epsilon or share"
+                "price as epsilon or share",
+                field="expected_rows",
             )
         return named * self.expected_rows / step
 
@@ -340,12 +349,13 @@ def units_of(study: Study, price: Price, left: int) -> int:
     return units
 
 
-def _nothing_left(study: Study) -> PrivacyRefused:
+def _nothing_left(study: Study) -> BudgetRefused:
     """Of nothing there is no share; the least that could be charged is one unit."""
     budget = decimal_text(study.allowed)
-    amounts = {"requested": decimal_text(1), "spent": budget, "limit": budget, "largest": "0"}
-    facts = {**amounts, "counted_in": study.accounting, "fits": None}
-    return PrivacyRefused("nothing is left of which a share could be spent; nothing was charged", **facts)
+    facts = Refusal(
+        counted_in=study.accounting, requested=decimal_text(1), spent=budget, budget=budget, largest="0"
+    )
+    return refused(facts.fitting(None, "share"))
 
 
 @lru_cache(maxsize=4096)

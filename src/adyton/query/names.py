@@ -39,7 +39,8 @@ def entry_of(table: Table, name: str, source: str | None = None) -> JoinedColumn
         _refuse_unusable(join, said, source)
         owner = next((one for one in join.tables if one.name == source), None)
         (owner or table).column(name)  # the error with a hint, unless a public table was meant
-        raise InvalidRequest(f"table {source or table.name!r} has no column {name!r}")
+        why = f"table {source or table.name!r} has no column {name!r}"
+        raise InvalidRequest(why, reason="no_such_column")
     return found[0]
 
 

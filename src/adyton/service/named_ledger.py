@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from adyton.errors import BudgetRefused, InvalidRequest, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Ledger, Order, Receipt
 from adyton.kernel.ledger.base import First, InFront
+from adyton.refusals import Refusal, refused
 from adyton.service.agents.sessions import AgentSession, Turns
 from adyton.service.identity import Identity
 
@@ -109,17 +110,15 @@ class NamedLedger(InFront):
         return min((known for known in (own, here) if known is not None), default=None)
 
 
-def _too_dear(who: Identity, requested: int, most: int, accounting: str) -> PrivacyRefused:
-    facts = {
-        "requested": decimal_text(requested),
-        "spent": "0",
-        "limit": decimal_text(most),
-        "largest": decimal_text(most),
-        "counted_in": accounting,
-        "by": who.name,
-    }
-    message = (
-        "{requested} ({counted_in}) was requested, and one query of {by} may cost at most {limit}; "
-        "nothing was charged"
+def _too_dear(who: Identity, requested: int, most: int, accounting: str) -> BudgetRefused:
+    return refused(
+        Refusal(
+            whose="query",
+            by=who.name,
+            counted_in=accounting,
+            requested=decimal_text(requested),
+            spent="0",
+            budget=decimal_text(most),
+            largest=decimal_text(most),
+        )
     )
-    return PrivacyRefused(message.format(**facts), **facts)

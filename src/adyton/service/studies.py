@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,7 @@ from adyton.kernel.ledger.base import First, InFront
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
+from adyton.refusals import refusal_of, refused
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
 from adyton.service.chain import PAGE, links_told, numbered, page_of
 from adyton.service.facts import facts_told
@@ -226,14 +228,14 @@ class ServedStudy:
         try:
             yield self._for(who)
         except PrivacyRefused as refusal:
-            part, facts = who.budget_share_of(self._header.budget), refusal.facts
-            if part is None or facts["largest"] != "0" or "by" in facts:
+            part, facts = who.budget_share_of(self._header.budget), refusal_of(refusal)
+            if part is None or facts is None or facts.largest != "0" or facts.by is not None:
                 raise
             spent = self._ledger.spent_by(who.name)
             if spent < part:
                 raise
-            own = {"by": who.name, "spent": decimal_text(spent), "limit": decimal_text(part)}
-            raise PrivacyRefused(refusal.message, **{**facts, **own}) from None
+            own = replace(facts, whose="analyst", by=who.name, spent=decimal_text(spent))
+            raise refused(replace(own, budget=decimal_text(part))) from None
 
     def _monitor(self, who: Identity, number: int) -> OpenMonitor:
         receipt = self.receipt(number)

@@ -15,6 +15,7 @@ import typer
 
 from adyton.certify import json_text
 from adyton.errors import CuratorError, Interrupted, InvalidRequest
+from adyton.refusals import message_of
 
 _Done = TypeVar("_Done")
 _TOO_MANY = 10**18  # for anything that is counted here
@@ -57,7 +58,8 @@ def run(
         if as_json:
             typer.echo(json_text(told(done)))
     except CuratorError as error:
-        _say(error.to_json(), error.message, as_json)
+        words = message_of(error, "terminal")
+        _say(error.to_json(words), words, as_json)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence

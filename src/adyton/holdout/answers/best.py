@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adyton.certify import Certificate, Proof
-from adyton.errors import InvalidRequest, ScoresRefused
+from adyton.errors import InvalidRequest
 from adyton.holdout.answers.bought import Bought, bought, scores_left, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.facts import HoldoutFacts
@@ -28,6 +28,7 @@ from adyton.kernel.noise import Bits
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.selection.scores import gaps_below_best
 from adyton.noise_intervals.selections import exponential_chance, largest_shortfall
+from adyton.refusals import Refusal, refused
 from adyton.show import Sheet, Shown
 
 _MOST_MODELS = 100_000
@@ -177,16 +178,17 @@ class Choosing:
         left = min(in_all, self._left_to_asker(plan, spent))
         by = self.ledger.name if isinstance(self.ledger, InFront) else None
         if missing > left:
-            whose = {"by": by} if by is not None and left < in_all else {}
-            raise ScoresRefused(
-                f"this choice costs {missing:,} scores, and {left:,} are left{f' to {by}' if whose else ''}; "
-                "nothing was read and nothing was charged",
-                requested=str(missing),
-                spent=str(plan.scores - in_all),
-                limit=str(plan.scores),
-                largest=str(left),
-                counted_in="scores",
-                **whose,
+            raise refused(
+                Refusal(
+                    whose="holdout",
+                    asked_for="choice",
+                    by=by if left < in_all else None,
+                    counted_in="scores",
+                    requested=str(missing),
+                    spent=str(plan.scores - in_all),
+                    budget=str(plan.scores),
+                    largest=str(left),
+                )
             )
 
     def _left_to_asker(self, plan: GaussianPlan, spent: int) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
-from adyton.errors import Interrupted, InvalidRequest, PrivacyRefused, ScoresRefused
+from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, PrivacyRefused
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.subjects import Kind, ReceiptSubject
+from adyton.refusals import Refusal, refusal_of, refused
 
 Release = Callable[[int], int | str]
 Bought = tuple[Receipt, str, bool]
@@ -29,7 +31,10 @@ def bought(ledger: Ledger, plan: PricedPlan, query: str, release: Release, kind:
         released = release(receipt.number)
         return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
     except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
-        raise (_own_part_used_up(refusal) if "by" in refusal.facts else used_up(ledger, plan)) from None
+        facts = refusal_of(refusal)
+        if facts is None or facts.by is None:
+            raise used_up(ledger, plan) from None
+        raise _own_part_used_up(facts) from None
     except KeyboardInterrupt:
         known = ledger.repeated(query, plan.name, price)
         paid = known[0] if known else ledger.unanswered(query, plan.name, price)
@@ -47,32 +52,42 @@ def closed_by(ledger: Ledger) -> Receipt | None:
     return found[0] if found else None
 
 
-def used_up(ledger: Ledger, plan: PricedPlan) -> ScoresRefused:
+def used_up(ledger: Ledger, plan: PricedPlan) -> BudgetRefused:
     last = closed_by(ledger)
-    many = f"all {plan.scores:,} scores of this holdout are used up"
-    why = many if last is None else f"score {last.number:,} was the last of this holdout, without noise"
-    return ScoresRefused(
-        f"{why}; nothing was read and nothing was charged",
+    return refused(no_score_left("scores", plan.scores, None if last is None else last.number))
+
+
+def no_score_left(counted_in: str, budget: int, closed: int | None = None) -> Refusal:
+    """One more than all of them; ``closed``: the receipt of the last score, without noise."""
+    return Refusal(
+        whose="holdout",
+        asked_for="score",
+        counted_in=counted_in,
         requested="1",
-        spent=str(plan.scores),
-        limit=str(plan.scores),
+        spent=str(budget),
+        budget=str(budget),
         largest="0",
-        counted_in="scores",
+        closed_by=closed,
     )
 
 
-def _own_part_used_up(refusal: PrivacyRefused) -> ScoresRefused:
+def _own_part_used_up(facts: Refusal) -> BudgetRefused:
     """In scores, whole ones: what is left of a part of one is none."""
-    facts = refusal.facts
-    price = Fraction(facts["requested"])
-    counts = {name: str(int(Fraction(facts[name]) / price)) for name in ("spent", "limit", "largest")}
-    return ScoresRefused(
-        f"{facts['by']} has sent {counts['spent']} of the {counts['limit']} scores that are its part of this "
-        "holdout; nothing was read and nothing was charged",
-        requested="1",
-        counted_in="scores",
-        by=facts["by"],
-        **counts,
+    price = Fraction(facts.requested)
+    spent, budget, largest = (
+        str(int(Fraction(amount) / price)) for amount in (facts.spent, facts.budget, facts.largest)
+    )
+    return refused(
+        replace(
+            facts,
+            whose="holdout",
+            asked_for="score",
+            counted_in="scores",
+            requested="1",
+            spent=spent,
+            budget=budget,
+            largest=largest,
+        )
     )
 
 
@@ -116,20 +131,23 @@ def _closing(ledger: Ledger, plan: GaussianPlan, query: str) -> tuple[Receipt, R
             made = ledger.charge(Order(query, plan.name, left, 0, unproved=True, subject=last_score)).receipt
             return made, made
         except PrivacyRefused as refusal:
-            if "by" in refusal.facts:  # a part is never all that is left
-                raise _only_a_part(plan, refusal, left) from None
+            facts = refusal_of(refusal)
+            if facts is not None and facts.by is not None:  # a part is never all that is left
+                raise _only_a_part(plan, facts.by, left) from None
             continue  # somebody was first: with a score, or with the end
 
 
-def _only_a_part(plan: GaussianPlan, refusal: PrivacyRefused, left: int) -> ScoresRefused:
-    by, whole = refusal.facts["by"], left // plan.price
-    return ScoresRefused(
-        f"the last score takes all {whole:,} scores that are left, and {by} has only a part of this holdout; "
-        "nothing was read and nothing was charged",
-        requested=str(whole),
-        spent=str(plan.scores - whole),
-        limit=str(plan.scores),
-        largest="0",
-        counted_in="scores",
-        by=by,
+def _only_a_part(plan: GaussianPlan, by: str, left: int) -> BudgetRefused:
+    whole = left // plan.price
+    return refused(
+        Refusal(
+            whose="holdout",
+            asked_for="last score",
+            by=by,
+            counted_in="scores",
+            requested=str(whole),
+            spent=str(plan.scores - whole),
+            budget=str(plan.scores),
+            largest="0",
+        )
     )

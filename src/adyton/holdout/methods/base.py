@@ -3,7 +3,7 @@
 A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
 is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with monitors.
 ``start`` makes the first state, and ``step`` answers a query and says the next state.  From the state
-alone ``refusal`` says why nothing more is answered, and ``left`` how many more queries are answered at
+alone ``used_up`` says what nothing more is answered for, and ``left`` how many more queries are answered at
 least, None if there is no fixed number.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 State = dict[str, Any]
 Ends = tuple[Fraction, Fraction]
@@ -36,6 +36,13 @@ class HoldoutSize:
     def lattice(self, value: Fraction) -> int:
         """The nearest sum to a share."""
         return round(value * self.whole)
+
+
+class UsedUp(NamedTuple):
+    """Why a staged method answers nothing more: it had so many of these, and all are used up."""
+
+    counted_in: str
+    budget: int
 
 
 @dataclass(frozen=True, slots=True)

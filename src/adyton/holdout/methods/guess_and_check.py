@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.holdout.methods.base import HoldoutSize, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import log_up
@@ -44,11 +44,11 @@ class GuessAndCheckPlan:
         return dict(self.START)
 
     def left(self, state: State) -> int | None:
-        return None if self.refusal(state) is None else 0
+        return None if self.used_up(state) is None else 0
 
-    def refusal(self, state: State) -> str | None:
+    def used_up(self, state: State) -> UsedUp | None:
         if self.cells(state) is None:
-            return f"after {state['failed']:,} wrong guesses nothing more is certified within the tolerance"
+            return UsedUp("wrong guesses", state["failed"])
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from adyton.arithmetic.search import minimise
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.holdout.methods.base import HoldoutSize, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, whole
 from adyton.kernel.noise import Bits
@@ -53,8 +53,8 @@ class LadderPlan:
     def left(self, state: State) -> int | None:
         return self.scores - int(state["asked"])
 
-    def refusal(self, state: State) -> str | None:
-        return f"all {self.scores:,} scores are used up" if state["asked"] >= self.scores else None
+    def used_up(self, state: State) -> UsedUp | None:
+        return UsedUp("scores", self.scores) if state["asked"] >= self.scores else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         loss = loss_of(self.frame, values)
@@ -93,8 +93,8 @@ class FreeLadderPlan:
     def left(self, state: State) -> int | None:
         return self.scores - int(state["asked"])
 
-    def refusal(self, state: State) -> str | None:
-        return f"all {self.scores:,} scores are used up" if state["asked"] >= self.scores else None
+    def used_up(self, state: State) -> UsedUp | None:
+        return UsedUp("scores", self.scores) if state["asked"] >= self.scores else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         loss, best = loss_of(self.frame, values), state["best"]

@@ -169,8 +169,8 @@ class GuessAndCheck:
         if aim.scores is not None:
             raise _meaningless("scores", self.name)
         made = GuessAndCheckPlan(frame, aim.within)
-        if (why := made.refusal(made.START)) is not None:
-            raise InvalidRequest(f"{frame.items:,} items certify no answer within the tolerance ({why})")
+        if made.used_up(made.START) is not None:
+            raise InvalidRequest(f"{frame.items:,} items certify no answer within the tolerance")
         return made
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods.base import HoldoutSize, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_down, float_up, whole
 from adyton.kernel.noise import Bits
@@ -53,10 +53,10 @@ class SparseValidatePlan:
     def left(self, state: State) -> int | None:
         return min(int(state["left"]), self.queries - int(state["asked"]))
 
-    def refusal(self, state: State) -> str | None:
+    def used_up(self, state: State) -> UsedUp | None:
         if state["left"] < 1:
-            return f"all {self.rejections:,} rejections are used up"
-        return f"all {self.queries:,} queries are used up" if state["asked"] >= self.queries else None
+            return UsedUp("rejections", self.rejections)
+        return UsedUp("queries", self.queries) if state["asked"] >= self.queries else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         assert guess is not None

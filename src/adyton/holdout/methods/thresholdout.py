@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from adyton.arithmetic.search import largest_near, minimise
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods.base import HoldoutSize, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
 from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, units_up, whole
 from adyton.kernel.exact.outward import SAFE
@@ -87,17 +87,17 @@ class ThresholdoutPlan:
     def left(self, state: State) -> int | None:
         return min(int(state["left"]), self.queries - int(state["asked"]))
 
-    def refusal(self, state: State) -> str | None:
+    def used_up(self, state: State) -> UsedUp | None:
         if state["left"] < 1:
-            return f"no answer: the budget of {self.overfits:,} overfits is spent"
+            return UsedUp("overfits", self.overfits)
         if state["asked"] >= self.queries:
-            return f"no answer: all {self.queries:,} queries are used up"
+            return UsedUp("queries", self.queries)
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
-        """One query; the caller has asked ``refusal`` first."""
+        """One query; the caller has asked ``used_up`` first."""
         assert guess is not None
-        assert self.refusal(state) is None
+        assert self.used_up(state) is None
         exact, training = total(values), self.frame.lattice(guess)
         eta = draw_one(Fraction(4 * self.scale), bits)
         after = {**state, "asked": state["asked"] + 1}

@@ -19,11 +19,12 @@ import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger.subjects import NOTE, Kind, ReceiptSubject
 from adyton.kernel.ledger.texts import check_amount, check_label, check_name, check_text
 from adyton.kernel.ledger.validity import NOTHING_KNOWN, FinalCost, ValidityRecord
+from adyton.refusals import Refusal, refused
 
 RADIUS, QUERIES = "mu0²", "queries"
 FORMAT = 1
@@ -54,16 +55,17 @@ class Cap:
             raise _refusal(RADIUS, requested, spent, most, largest)
 
 
-def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: str) -> ValidityRefused:
-    facts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
-    facts |= {"counted_in": counted_in}
-    message = (
-        "this would go beyond the {what} for which population intervals are certified "
-        "(validity.beyond_plan = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
-        "spent, at most {largest} still fits; nothing was charged"
+def _refusal(counted_in: str, requested: str, spent: str, budget: str, largest: str) -> BudgetRefused:
+    return refused(
+        Refusal(
+            whose="plan",
+            counted_in=counted_in,
+            requested=requested,
+            spent=spent,
+            budget=budget,
+            largest=largest,
+        )
     )
-    what = "stability" if counted_in == RADIUS else "number of queries"
-    return ValidityRefused(message.format(what=what, **facts), **facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +180,20 @@ def check_budgets(header: Header, spent: int, order: Order, spent_by: int) -> No
 
 
 def _beyond(
-    header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
-) -> PrivacyRefused:
+    header: Header, requested: int, spent: int, budget: int, largest: int, by: str | None = None
+) -> BudgetRefused:
     """``by`` is whose budget share it was, if not the budget of all together."""
-    amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
-    facts = {name: decimal_text(amount) for name, amount in amounts.items()}
-    facts |= {"counted_in": header.accounting, **whose}
-    message = (
-        "{requested} ({counted_in}) was requested, but {spent} of the "
-        + ("budget share {limit} of {by}" if whose else "budget {limit}")
-        + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
+    return refused(
+        Refusal(
+            whose="study" if by is None else "analyst",
+            by=by,
+            counted_in=header.accounting,
+            requested=decimal_text(requested),
+            spent=decimal_text(spent),
+            budget=decimal_text(budget),
+            largest=decimal_text(largest),
+        )
     )
-    return PrivacyRefused(message.format(**facts), **facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.certify import Amount, RoundedGuarantee
 from adyton.certify.budget import SharedBudgetTotals
-from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
 from adyton.kernel.ledger.base import Totals, Verification, same_budget
 from adyton.kernel.ledger.links import Cap, Header, Order, Receipt, check_budgets, text_digest
@@ -25,6 +25,7 @@ from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.privacy import Adjacency, Guarantee
 from adyton.ledgers.shared_budget.facts import Rows, SharedBudgetFacts, Unit
+from adyton.refusals import refusal_of, refused
 from adyton.show import Sheet, Shown
 
 if TYPE_CHECKING:
@@ -290,9 +291,10 @@ class SharedBudget(Shown):
     def _known(self, study: Header, entrant: Entrant, number: int, attempt: int) -> Receipt | None:
         return self._ledger.requested(_request(study.digest, number, attempt), entrant.name)
 
-    def _refused(self, refusal: PrivacyRefused) -> PrivacyRefused:
-        said = refusal.message.replace("of the budget", f"of the shared budget {self.name}", 1)
-        return PrivacyRefused(said, **refusal.facts, shared_budget=self.name)
+    def _refused(self, refusal: PrivacyRefused) -> BudgetRefused:
+        facts = refusal_of(refusal)
+        assert facts is not None
+        return refused(replace(facts, whose="shared budget", shared_budget=self.name))
 
     def _study_behind(self, number: int) -> LedgerCorrupt:
         return LedgerCorrupt(

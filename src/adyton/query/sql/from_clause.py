@@ -15,6 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Dimension, PublicJoin, Table
 from adyton.kernel.terms.names import joined
 from adyton.query.sql.expressions import SqlText
+from adyton.query.sql.names import Why
 from adyton.query.sql.reasons import NO_ON
 
 MOST_PRIVATE_TABLES = 3
@@ -165,12 +166,12 @@ def public_table(tables: Sequence[Table], name: str) -> tuple[Table, Dimension] 
     return next((pair for pair in pairs if pair[1].name.casefold() == name.casefold()), None)
 
 
-def no_such_table(tables: Sequence[Table]) -> str:
+def no_such_table(tables: Sequence[Table]) -> Why:
     names = [table.name for table in tables]
     names += [dimension.name for table in tables for dimension in table.dimensions]
     if len(names) == 1:
-        return f"the table here is called {names[0]!r}"
-    return f"the tables here are called {', '.join(map(repr, names))}"
+        return Why(f"the table here is called {names[0]!r}", "no_such_table")
+    return Why(f"the tables here are called {', '.join(map(repr, names))}", "no_such_table")
 
 
 def _private_first(table: Table, dimension: Dimension) -> str:

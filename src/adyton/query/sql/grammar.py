@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import rational
-from adyton.query.sql.names import placed, refuse, shortened
+from adyton.query.sql.names import Why, placed, refuse, shortened
 
 DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
 NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "STEP")
@@ -165,15 +165,17 @@ class _Order:
     def check(self) -> None:
         first = self.words[0]
         if self.whole and first.token_type not in (_T.SELECT, _T.WITH, _T.L_PAREN):
-            refuse(first, self.text, "a query begins with SELECT")
+            refuse(first, self.text, Why("a query begins with SELECT", "syntax"))
         for place in range(len(self.words)):
             before, word, after = words_around(self.words, place)
             if word.token_type is _T.R_PAREN and len(self.scopes) > 1:
                 self.scopes.pop()
             if reason := self._wrong(place, before, word, after):
-                refuse(word, self.text, reason)
+                refuse(word, self.text, Why(reason, "syntax"))
             if word.token_type is _T.IS and self.scopes[-1].compared:
-                refuse(word, self.text, "IS needs brackets beside a comparison: (a = b) IS NULL")
+                refuse(
+                    word, self.text, Why("IS needs brackets beside a comparison: (a = b) IS NULL", "syntax")
+                )
             self.scopes[-1].goes_on(word.token_type)
             if word.token_type is _T.L_PAREN:
                 self.scopes.append(self._opened(before, after))
@@ -344,7 +346,7 @@ class _ClauseReader:
             word = self.take({_T.VAR}, "OPTIONS lists name = value")
             name = word.text.lower()
             if name in read:
-                refuse(word, self.text, f"OPTIONS names {name} twice")
+                refuse(word, self.text, Why(f"OPTIONS names {name} twice", "syntax"))
             self.take({_T.EQ}, "OPTIONS lists name = value")
             read[name] = self.value(word, name)
             if (
@@ -391,4 +393,4 @@ class _ClauseReader:
         return word.token_type is _T.VAR and word.text.upper() == name
 
     def refuse(self, reason: str) -> NoReturn:
-        refuse(self.words[min(self.position, len(self.words) - 1)], self.text, reason)
+        refuse(self.words[min(self.position, len(self.words) - 1)], self.text, Why(reason, "syntax"))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import eq
-from typing import NoReturn, TypeGuard
+from typing import NamedTuple, NoReturn, TypeGuard
 
 from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel
@@ -24,12 +24,27 @@ SAID = "said"  # of a call that was rewritten: how the text calls it
 
 
 class Refused(InvalidRequest):
-    """What says where in a text it is."""
+    """What says where in a text it is, also in its facts ``line`` and ``column``."""
 
 
-def refuse(word: Token, text: str, reason: str) -> NoReturn:
+class Why(NamedTuple):
+    """Why a text is refused: a sentence for people, and a word for programs."""
+
+    message: str
+    reason: str
+
+
+def refuse(word: Token, text: str, why: str | Why) -> NoReturn:
     """Stop at ``word`` and say why."""
-    raise Refused(f"{reason} {place(text, word.start, text[word.start : word.end + 1])}")
+    raise refused_at(text, word.start, text[word.start : word.end + 1], why)
+
+
+def refused_at(text: str, start: int, fragment: str, why: str | Why, **facts: object) -> Refused:
+    """The error that names the place of ``fragment``."""
+    line, column = line_and_column(text, start)
+    known = facts | ({"reason": why.reason} if isinstance(why, Why) else {})
+    message = why.message if isinstance(why, Why) else why
+    return Refused(f"{message} {place(text, start, fragment)}", **known, line=line, column=column)
 
 
 @contextlib.contextmanager
@@ -38,14 +53,19 @@ def placed(word: Token, text: str) -> Iterator[None]:
     try:
         yield
     except InvalidRequest as wrong:
-        where = place(text, word.start, text[word.start : word.end + 1])
-        raise Refused(f"{wrong.message} {where}") from None
+        where = text[word.start : word.end + 1]
+        raise refused_at(text, word.start, where, wrong.message, **wrong.facts) from None
 
 
 def place(text: str, start: int, fragment: str) -> str:
     """Where something stands, for a message."""
-    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    line, column = line_and_column(text, start)
     return f"(line {line}, column {column}: {shortened(fragment)})"
+
+
+def line_and_column(text: str, start: int) -> tuple[int, int]:
+    """Both from 1."""
+    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
 
 
 def unplaced(message: str) -> str:
@@ -78,12 +98,12 @@ class Names:
 
     def placed(self, node: exp.Expr, wrong: InvalidRequest) -> Refused:
         """``wrong`` with the place of ``node``, unless it names one."""
-        return wrong if isinstance(wrong, Refused) else self.refusal(node, wrong.message)
+        return wrong if isinstance(wrong, Refused) else self.refusal(node, wrong.message, **wrong.facts)
 
-    def refusal(self, node: exp.Expr, reason: str) -> Refused:
+    def refusal(self, node: exp.Expr, why: str | Why, **facts: object) -> Refused:
         """The error that names the place of ``node`` and why it is refused."""
         start, end = written_at(self.text, node)
-        return Refused(f"{reason} {place(self.text, start, self.text[start:end])}")
+        return refused_at(self.text, start, self.text[start:end], why, **facts)
 
     def check_parts(self, node: exp.Expr, *allowed: str) -> None:
         """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
@@ -108,18 +128,22 @@ class Names:
             raise self.refusal(node, "a column is needed here")
         name = self._own_name(node)
         if len(name) > LONGEST_COLUMN_NAME:
-            raise self.refusal(node, "no column has a name that long")
+            raise self.refusal(node, Why("no column has a name that long", "no_such_column"))
         source = self._source_of(node)
         if self.is_person(node) and not has_entry(self.table, name, source):
             raise self.refusal(
-                node, f"{name!r} identifies persons, who can only be counted: COUNT(DISTINCT {name})"
+                node,
+                Why(
+                    f"{name!r} identifies persons, who can only be counted: COUNT(DISTINCT {name})",
+                    "no_such_column",
+                ),
             )
         try:
             return entry_of(self.table, name, source).shown
         except InvalidRequest as wrong:
             if self.text[_start(node) : _start(node) + 1] == '"':
                 hint = f"{wrong.message}. A string stands in single quotes: '{name}'"
-                raise self.refusal(node, hint) from None
+                raise self.refusal(node, hint, **wrong.facts) from None
             raise self.placed(node, wrong) from None
 
     def is_person(self, node: exp.Expr) -> bool:

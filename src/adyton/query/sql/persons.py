@@ -26,7 +26,7 @@ from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.numbers import ends
 from adyton.query.sql.groups import Item, read_items
-from adyton.query.sql.names import called, calls
+from adyton.query.sql.names import Why, called, calls
 from adyton.query.sql.rewrite.public_values import as_written
 
 MOST_AVERAGED = 12  # rows of a person: the average of more has too fine a step
@@ -108,7 +108,8 @@ class _InnerSelect:
             elif name is None:
                 continue  # nothing outside can mean it
             elif name.casefold() == person.casefold():
-                raise self.source.refusal(item.node, f"{name!r} identifies persons; name this apart with AS")
+                why = Why(f"{name!r} identifies persons; name this apart with AS", "no_such_column")
+                raise self.source.refusal(item.node, why)
             else:
                 written = self._written(item.node, name)
             if name.casefold() in found:

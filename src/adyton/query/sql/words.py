@@ -39,7 +39,7 @@ from adyton.query.sql.grammar import (
     word_at,
     words_around,
 )
-from adyton.query.sql.names import Refused, place, refuse, shortened
+from adyton.query.sql.names import Refused, Why, refuse, refused_at, shortened
 from adyton.query.sql.reasons import NO_ON, reason_against
 from adyton.query.sql.several.plain_words import SIGNS, plain_limits, plain_signs
 
@@ -118,8 +118,8 @@ def _words(text: str) -> list[Token]:
         return _DIALECT.tokenize(text)
     except (SqlglotError, ValueError):
         start = _first_unclosed(text)
-        where = place(text, start, text[start:])
-        raise Refused(f"unterminated string, quoted name or comment {where}") from None
+        why = Why("unterminated string, quoted name or comment", "syntax")
+        raise refused_at(text, start, text[start:], why) from None
 
 
 def _first_unclosed(text: str) -> int:
@@ -141,9 +141,9 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: KnownNames
     except SqlglotError as error:
         raise _syntax_error(error, text) from None
     except Exception:  # whatever it was, the text is what caused it
-        raise InvalidRequest("this cannot be read as SQL") from None
+        raise InvalidRequest("this cannot be read as SQL", reason="syntax") from None
     if len(trees) != 1 or trees[0] is None:
-        raise InvalidRequest("the text asks nothing")
+        raise InvalidRequest("the text asks nothing", reason="syntax")
     nodes = list(trees[0].walk())
     _check_depth(nodes)
     _check_nothing_is_lost(words, text, trees[0], {type(node) for node in nodes})
@@ -160,7 +160,8 @@ def _check_text(text: str) -> None:
         raise InvalidRequest(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read")
     if (found := _UNPRINTABLE.search(text)) is not None:
         raise InvalidRequest(
-            f"the text holds the unprintable character {found.group()!a} at position {found.start() + 1}"
+            f"the text holds the unprintable character {found.group()!a} at position {found.start() + 1}",
+            reason="syntax",
         )
 
 
@@ -168,7 +169,7 @@ def _checked(words: list[Token], text: str, known: KnownNames) -> list[Token]:
     if words and words[-1].token_type is _T.SEMICOLON:
         words = words[:-1]
     if not words:
-        raise InvalidRequest("the text asks nothing")
+        raise InvalidRequest("the text asks nothing", reason="syntax")
     if any(word.token_type in SIGNS for word in words):
         words = plain_signs(words)
     reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
@@ -255,7 +256,7 @@ class _WordReader:
         said = shortened(word.text.upper())
         alike = list(dict.fromkeys(get_close_matches(said, self.known.functions, 3)))
         hint = f"; do you mean {' or '.join(alike)}?" if alike else ""
-        refuse(word, self.text, f"there is no function {said} here{hint}")
+        refuse(word, self.text, Why(f"there is no function {said} here{hint}", "no_such_function"))
 
     def _refuse(self, word: Token, after: Token) -> NoReturn:
         said = shortened(word.text.upper())
@@ -298,9 +299,10 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr, kinds:
     said, kept = (Counter(_meanings(some)) for some in (words, written))
     for word in words:
         if any(said[meaning] > kept[meaning] for meaning in _meanings([word])):
-            refuse(word, text, NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
+            why = NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL"
+            refuse(word, text, Why(why, "syntax"))
     if said != kept:
-        raise InvalidRequest("this cannot be read as SQL")
+        raise InvalidRequest("this cannot be read as SQL", reason="syntax")
     found.append(True)
 
 
@@ -342,7 +344,7 @@ def _syntax_error(error: SqlglotError, text: str) -> Refused:
     details = getattr(error, "errors", None) or [{}]
     near = details[0].get("highlight") or shortened(text)
     start = len(details[0].get("start_context") or "")
-    return Refused(f"this cannot be read as SQL {place(text, start, near)}")
+    return refused_at(text, start, near, Why("this cannot be read as SQL", "syntax"))
 
 
 def parser_from_source() -> Any:

@@ -16,8 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from adyton.errors import InvalidRequest, SessionRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import rational
+from adyton.refusals import Refusal, refused
 from adyton.service.beside import Database
 
 _TABLE = """
@@ -175,17 +176,18 @@ class Turns:
             self._sessions.give_back(self._name, session)
 
 
-def _used_up(name: str, most: int, seconds: int) -> SessionRefused:
-    hours = f"{max(seconds, 60) / 3600:.1f} hours"
-    return SessionRefused(
-        f"{name} has asked the {most} queries of its session, and the next one begins in {hours}; what was "
-        "answered can be repeated, free; nothing was charged",
-        requested="1",
-        spent=str(most),
-        limit=str(most),
-        largest="0",
-        counted_in="queries",
-        by=name,
+def _used_up(name: str, most: int, seconds: int) -> BudgetRefused:
+    return refused(
+        Refusal(
+            whose="session",
+            by=name,
+            counted_in="queries",
+            requested="1",
+            spent=str(most),
+            budget=str(most),
+            largest="0",
+            next_session_in=seconds,
+        )
     )
 
 

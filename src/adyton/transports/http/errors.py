@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest, NotFound, Unexpected
+from adyton.refusals import message_of
 from adyton.transports.http.bodies import ErrorBody
 
 _operator_log = logging.getLogger("adyton.operator")
@@ -51,7 +52,7 @@ def response_of(error: CuratorError) -> Response:
         headers["Retry-After"] = str(error.facts["retry_after"])
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    text = json_text(error.to_json())
+    text = json_text(error.to_json(message_of(error, "json")))
     return Response(text, status_code=error.status, media_type="application/json", headers=headers)
 
 

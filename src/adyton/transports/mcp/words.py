@@ -7,9 +7,17 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.certify import Answer
-from adyton.certify.answer import RoundedGuarantee, percent
+from adyton.certify.answer import RoundedGuarantee
 from adyton.certify.values import key_text
-from adyton.errors import BudgetRefused, CuratorError, Forbidden, InvalidRequest, Unreachable
+from adyton.errors import (
+    BudgetRefused,
+    CuratorError,
+    Forbidden,
+    InvalidRequest,
+    PrivacyRefused,
+    Unreachable,
+)
+from adyton.refusals import PRICES, happened, percent, refusal_of
 from adyton.show import MOST_ROWS, ends, number
 
 Told = Mapping[str, Any]
@@ -73,7 +81,7 @@ def preview_said(previews: Sequence[Told], left: Fraction) -> str:
         advice = "ask with the same arguments, or preview a coarser price: wider answers cost less."
         lines.append(f"It fits {often}. Next: {advice}")
     else:
-        lines.append(f"It does not fit. {_fitting(last['fits'])}")
+        lines.append(f"It does not fit. Next: {_next_price(last['fits'])}")
     return "\n".join(lines)
 
 
@@ -147,11 +155,11 @@ def scores_said(told: Told) -> str:
 def refusal_said(error: CuratorError) -> str:
     """What went wrong, and what would fit."""
     free = isinstance(error, (InvalidRequest, BudgetRefused, Forbidden, Unreachable))
-    charged = " Nothing was charged." if free and "charged" not in error.message else ""
-    advice = _AFTER.get(error.kind)
-    if isinstance(error, BudgetRefused) and error.kind == "privacy_refused":
-        advice = _fitting(error.facts.get("fits")).removeprefix("Next: ")
-    return f"Refused ({error.kind}): {error.message}.{charged}\nNext: {advice}"
+    refusal, advice = refusal_of(error), _AFTER.get(error.kind)
+    message = error.message if refusal is None else happened(refusal)
+    if isinstance(error, PrivacyRefused):
+        advice = _next_price(error.facts.get("fits"))
+    return f"Refused ({error.kind}){', free of charge' if free else ''}: {message}.\nNext: {advice}"
 
 
 def _rows_said(rows: Sequence[Told]) -> Iterator[str]:
@@ -260,11 +268,11 @@ def _left_said(left: Fraction) -> str:
     return f"Left to you: {percent(left, up=False)} of the study's budget."
 
 
-def _fitting(fits: Told | None) -> str:
+def _next_price(fits: Told | None) -> str:
     if not fits:
-        return "Next: nothing fits any more at any price; report what you have. Repeats are free."
-    words = " and ".join(f"{name} = {value}" for name, value in fits.items())
-    return f"Next: {words} would fit now; preview it, it is free, and ask if it is still useful."
+        return "nothing fits any more at any price; report what you have. Repeats are free."
+    words = " and ".join(PRICES["agent"](by, amount) for by, amount in fits.items())
+    return f"{words} would fit now; preview it, it is free, and ask if it is still useful."
 
 
 def _scores_left(left: int | None) -> str:

@@ -28,8 +28,6 @@ from adyton.transports.pages.writing import COMPARISONS, MEASURES, FormFields, c
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _LONGEST_ADDRESS = 6000  # a longer query is answered at once, without an address of its own
-_NO_PRICE = "no price was named"
-_PRICES = ("within", "epsilon", "price")
 _TYPES = {"csv": "text/csv", "json": "application/json"}
 
 
@@ -165,7 +163,7 @@ async def _form(
             )
             part = answers.share_of_left(preview, left)
         except CuratorError as refused:
-            if not refused.message.startswith(_NO_PRICE):  # who has not said it yet need not be told off
+            if not _is_unpriced(refused):  # who has not said it yet need not be told off
                 error, problem = refused, _beside(refused)
     shown = {"of": found.name, "typed": typed, "preview": preview, "part": part, "problem": problem}
     shown |= {"alone": page.is_part}  # a problem is said once: beside its field, or to the script
@@ -249,18 +247,14 @@ def _choices(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _beside(error: CuratorError) -> Problem:
     """The field that it is about."""
-    message = error.message
-    if "field" in error.facts:
-        return problem_of(error, error.facts["field"])
-    if message.startswith(_NO_PRICE):
+    if _is_unpriced(error):
         return wrong("say how accurate it shall be: a half-width, or an epsilon", "within")
-    if isinstance(error, BudgetRefused):
-        return problem_of(error, "within")
-    if not isinstance(error, InvalidRequest) or "(line " in message:
-        return problem_of(error, "sql")
-    if "expected" in message:
-        return problem_of(error, "expected_rows")
-    return problem_of(error, "within" if any(word in message for word in _PRICES) else "sql")
+    field = error.facts.get("field", "within" if isinstance(error, BudgetRefused) else "sql")
+    return problem_of(error, "within" if field in ("share", "scale", "units") else field)
+
+
+def _is_unpriced(error: CuratorError) -> bool:
+    return error.facts.get("reason") == "no_price"
 
 
 def _whole(text: str) -> int:

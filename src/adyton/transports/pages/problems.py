@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from adyton.errors import CuratorError, InvalidRequest
+from adyton.refusals import message_of
 
 _WORDS = {  # what people call errors; their kinds are for programs
     "unauthenticated": "Not logged in",
@@ -16,6 +16,7 @@ _WORDS = {  # what people call errors; their kinds are for programs
     "privacy_refused": "Not enough left",
     "validity_refused": "Beyond the plan",
     "scores_refused": "No scores left",
+    "session_refused": "No queries left in this session",
     "too_large": "Too large",
     "too_many_requests": "Too many requests",
     "busy": "Busy",
@@ -31,12 +32,11 @@ class Problem:
     title: str
     message: str
     field: str = ""
-    facts: dict[str, Any] | None = None
 
 
 def problem_of(error: CuratorError, field: str = "") -> Problem:
-    title, message = _WORDS.get(error.kind, "Something went wrong"), error.message
-    return Problem(title, message[:1].upper() + message[1:], field, error.facts)
+    title, message = _WORDS.get(error.kind, "Something went wrong"), message_of(error, "page")
+    return Problem(title, message[:1].upper() + message[1:], field)
 
 
 def wrong(message: str, field: str = "") -> Problem:

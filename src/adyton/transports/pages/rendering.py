@@ -18,9 +18,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from adyton.certify import Interval
-from adyton.certify.answer import percent
 from adyton.figures.look import WIDTHS
 from adyton.holdout.score import half_of, text_of
+from adyton.refusals import percent
 from adyton.show import number
 
 ASSETS = {"adyton.css": "text/css", "adyton.js": "text/javascript", "adyton.svg": "image/svg+xml"}

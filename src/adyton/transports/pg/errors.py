@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from adyton.errors import (
     BudgetRefused,
     Busy,
@@ -17,7 +15,8 @@ from adyton.errors import (
     TooMany,
     Unauthenticated,
 )
-from adyton.query.sql.names import PLACE
+from adyton.query.sql.names import unplaced
+from adyton.refusals import FREE, happened, in_two, refusal_of, what_to_do
 from adyton.transports.http.errors import unexpected
 from adyton.transports.pg.values import BadValue
 
@@ -33,17 +32,21 @@ _CODES: tuple[tuple[type[CuratorError], str], ...] = (
     (EngineFailed, "XX000"),
     (LedgerCorrupt, "XX001"),
 )
-_SYNTAX = (
-    "cannot be read as|unterminated|cannot stand here|cannot follow|is missing|asks nothing|the order is"
-    "|nothing stands before|a name follows|unprintable|stands? (in|behind|before|at)|OPTIONS"
-)
-_KINDS = (  # of refusals of a text, by what they say
-    (re.compile("has no column|no column has a name|identifies persons"), "42703"),
-    (re.compile("the tables? here (is|are) called|there is no table|is no table"), "42P01"),
-    (re.compile("there is no function"), "42883"),
-    (re.compile("not supported|never answered|is not translated|one query at a time"), "0A000"),
-    (re.compile(_SYNTAX), "42601"),
-)
+_REASONS = {  # why a text is refused
+    "no_such_column": "42703",
+    "no_such_table": "42P01",
+    "no_such_function": "42883",
+    "not_supported": "0A000",
+    "syntax": "42601",
+}
+_NOT_TOLD = (
+    "fits",
+    "retry_after",
+    "field",
+    "reason",
+    "line",
+    "column",
+)  # in fields of their own, or in words
 _NO_PRICE = (
     "SET adyton.within = 50 (half the width of an interval), SET adyton.epsilon or SET adyton.share; "
     "or write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1) and then what is asked."
@@ -90,11 +93,12 @@ def fields_of_error(error: Exception, text: str = "", start: int = 0, *, severit
         return fields | _filled(C=error.code, M=error.message, D=error.detail, H=error.hint)
     if not isinstance(error, CuratorError):
         error = unexpected(str(error), "a statement")
-    message, position = _placed(error.message, text)
-    code = _code(error, placed=position is not None)
-    said, _, fix = message.partition("; ") if isinstance(error, InvalidRequest) else (message, "", "")
-    if not fix and " is not supported: " in said:
-        said, _, fix = said.partition(": ")
+    message, position = _placed(error, text)
+    code = _code(error)
+    if (refusal := refusal_of(error)) is not None:
+        said, fix = f"{happened(refusal)}; {FREE}", ""  # what to do is in the hint
+    else:
+        said, fix = in_two(message) if isinstance(error, InvalidRequest) else (message, "")
     told = _filled(C=code, M=said, D=_detail(error), H=_hint(error, fix))
     if position is not None:
         told["P"] = str(start + position)
@@ -105,58 +109,47 @@ def code_of(error: Exception) -> str:
     """The five letters of an error, for those who count them."""
     if isinstance(error, SqlError):
         return error.code
-    return (
-        _code(error, placed=bool(PLACE.search(error.message))) if isinstance(error, CuratorError) else "XX000"
-    )
+    return _code(error) if isinstance(error, CuratorError) else "XX000"
 
 
-def _code(error: CuratorError, *, placed: bool) -> str:
+def _code(error: CuratorError) -> str:
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code
     if isinstance(error, InvalidRequest):
-        for pattern, code in _KINDS:
-            if pattern.search(error.message):
-                return code
-        return "0A000" if placed else "22023"
+        otherwise = "0A000" if "line" in error.facts else "22023"
+        return _REASONS.get(error.facts.get("reason", ""), otherwise)
     return "XX000"
 
 
-def _placed(message: str, text: str) -> tuple[str, int | None]:
+def _placed(error: CuratorError, text: str) -> tuple[str, int | None]:
     """The message without its place, and the place as a number of characters from 1."""
-    found = PLACE.search(message)
-    if found is None or not text:
-        return message, None
-    line, column = int(found[1]), int(found[2])
+    line, column = error.facts.get("line"), error.facts.get("column")
+    if line is None or column is None or not text:
+        return error.message, None
     before = sum(len(one) + 1 for one in text.split("\n")[: line - 1])
-    return message[: found.start()], before + column
+    return unplaced(error.message), before + column
 
 
 def _detail(error: CuratorError) -> str:
     facts = error.facts
-    names = [name for name in facts if name not in ("fits", "retry_after")]
+    names = [name for name in facts if name not in _NOT_TOLD]
     return ", ".join(f"{name}: {facts[name]}" for name in names)
 
 
 def _hint(error: CuratorError, fix: str) -> str:
-    if isinstance(error, BudgetRefused):
-        fits = error.facts.get("fits")
-        if not isinstance(fits, dict) or not fits:
-            return "Nothing of this kind fits into what is left; see adyton.budget."
-        return "This would fit: " + "; ".join(f"SET adyton.{by} = '{_price(of)}'" for by, of in fits.items())
+    refusal = refusal_of(error)
+    if refusal is not None:
+        fix = what_to_do(refusal, "sql") or "nothing of this kind fits into what is left; see adyton.budget"
     if isinstance(error, Busy | TooMany):
         return _again(error)
-    if "no price was named" in error.message:
+    if error.facts.get("reason") == "no_price":
         return _NO_PRICE
     return fix[:1].upper() + fix[1:]
 
 
 def _again(error: CuratorError) -> str:
     return f"Try again in {error.facts.get('retry_after', 1)} s."
-
-
-def _price(named: object) -> str:
-    return ",".join(f"{name}={of}" for name, of in named.items()) if isinstance(named, dict) else str(named)
 
 
 def _filled(**fields: str) -> Fields:

@@ -143,7 +143,9 @@ def translation(text: str, dialect: str, *tables: Table) -> Translation:
     if head is None:
         return Translation(written, remarks)
     if not written.startswith("SELECT "):
-        raise InvalidRequest(f"OPTIONS stand behind the first SELECT; the text is read as {dialect}")
+        raise InvalidRequest(
+            f"OPTIONS stand behind the first SELECT; the text is read as {dialect}", reason="syntax"
+        )
     return Translation(f"SELECT {head[1]} {written.removeprefix('SELECT ')}", remarks)
 
 
@@ -166,7 +168,7 @@ def _tree_of(text: str, dialect: str) -> tuple[exp.Expr, list[Token]]:
         own = _OWN | _REFUSED.get(dialect, set())
         trees = [tree for tree in _trees(reader, words, text, own) if tree is not None]
     except Exception:  # whatever it was, the text is what caused it
-        raise InvalidRequest(f"this cannot be read as SQL of {dialect}") from None
+        raise InvalidRequest(f"this cannot be read as SQL of {dialect}", reason="syntax") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise InvalidRequest(f"a query is one SELECT; this is not one in {dialect}")
     return trees[0], words
@@ -180,7 +182,9 @@ def _written(text: str, dialect: str, tables: Sequence[Table]) -> Translation:
     said = {word.text.upper() for word in words}
     if dialect not in _MONDAYS and said & _WEEKS:
         reason = "databases do not agree on weeks and their days: write ISOWEEK or ISODOW, without a dialect"
-        raise InvalidRequest(f"{min(said & _WEEKS)} is not translated from {dialect}: {reason}")
+        raise InvalidRequest(
+            f"{min(said & _WEEKS)} is not translated from {dialect}: {reason}", reason="not_supported"
+        )
     meant = _Meant(dialect, Kinds(dialect, tables))
     try:
         nodes = list(tree.walk())
@@ -324,7 +328,8 @@ def _of_ordered(node: exp.Expr, joined: set[str]) -> exp.Expr:
     if order[0].args.get("desc"):
         if call.name.upper() != "PERCENTILE_CONT" or not isinstance(share, exp.Literal) or share.is_string:
             raise InvalidRequest(
-                f"{call.this} in a falling order is not translated: write 1 - p and a rising one"
+                f"{call.this} in a falling order is not translated: write 1 - p and a rising one",
+                reason="not_supported",
             )
         joined.add(share.name)
         share = exp.Literal.number(str(1 - Decimal(share.name)))

@@ -33,7 +33,7 @@ from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.labels import NOT_GROUPED, NOT_IN_SET
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.names import called, calls
+from adyton.query.sql.names import Why, called, calls
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
 from adyton.query.sql.several.columns import shown_columns, without_items
 
@@ -90,7 +90,8 @@ class _Sets:
         behind = [node for name in SET_CLAUSES for node in group.args.get(name) or []]
         if behind:  # GROUP BY a, b WITH ROLLUP
             if len(behind) > 1 or any(type(node) in SETS for node in listed):
-                raise self.source.refusal(group, "WITH ROLLUP and WITH CUBE stand behind plain groups")
+                why = Why("WITH ROLLUP and WITH CUBE stand behind plain groups", "syntax")
+                raise self.source.refusal(group, why)
             listed = [type(behind[0])(expressions=listed)]
         each = [self._sets_of(node) for node in listed]
         self._check_number(*map(len, each))

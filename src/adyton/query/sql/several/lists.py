@@ -66,7 +66,7 @@ def in_list(node: exp.Expr, joined: set[str], *, of_truths: bool) -> exp.Expr:
     if all(isinstance(one, exp.Null) for one in found):  # then it does not matter what is compared
         joined.update(one.name.casefold() for one in node.this.find_all(exp.Identifier, exp.Literal))
     if any(isinstance(one, exp.Array) for one in found):
-        raise InvalidRequest("a list of lists is not supported")
+        raise InvalidRequest("a list of lists is not supported", reason="not_supported")
     chosen = _chosen(node, [one for one in found if not isinstance(one, exp.Null)], len(found))
     return chosen if some else exp.Not(this=exp.paren(chosen))
 

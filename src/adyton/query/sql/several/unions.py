@@ -18,6 +18,7 @@ from adyton.query.released.nodes import ComputedLabel, Released, Term, When, is_
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.grammar import Options
+from adyton.query.sql.names import Why
 from adyton.query.sql.read import has_sets, is_empty, read_select
 from adyton.query.sql.several.columns import is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
@@ -125,7 +126,7 @@ class _Selected:
         asked = read(source, options, plain, tables)
         parts = asked.parts if isinstance(asked, Combined) else (Part(asked),)
         if isinstance(asked, Combined) and asked.shape != Shape():
-            raise source.refusal(node, "ORDER BY and LIMIT stand behind the last SELECT")
+            raise source.refusal(node, Why("ORDER BY and LIMIT stand behind the last SELECT", "syntax"))
         kinds = {name: kind for part in reversed(parts) for name, kind in _kinds(part).items()}
         listed = iter(asked.listed)
         columns = tuple(
