@@ -8,5 +8,6 @@ canonical texts and receipts, HTTP and JSON.
 from __future__ import annotations
 
 from adyton.query.measures.computed import ComputedMeasure
+from adyton.query.measures.geometric_mean import GEOMETRIC_MEAN
 
-COMPUTED_MEASURES: tuple[ComputedMeasure, ...] = ()
+COMPUTED_MEASURES: tuple[ComputedMeasure, ...] = (GEOMETRIC_MEAN,)
