@@ -145,6 +145,7 @@ STATEMENTS = [
     "SELECT region, {g}(size) AS g, COUNT(*) AS n FROM goods GROUP BY region ORDER BY region",
     "SELECT region, 2 * {g}(size) - 1 AS g FROM goods GROUP BY region HAVING {g}(size) > 1 ORDER BY {g}(size)",
     "SELECT {g}({clamp}) AS g FROM goods",
+    "SELECT SUM(batch) / {g}(size) AS g FROM goods",
 ]
 FILTERED = "SELECT region, {} AS g FROM goods GROUP BY region ORDER BY region"
 
