@@ -130,6 +130,11 @@ def test_what_has_none_is_refused_with_what_to_declare(value: str, message: str)
     assert "line 1, column" in refused.value.message
 
 
+def test_a_draft_without_a_number_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="a number is needed here"):
+        request_of(queries.geometric_mean(None), TABLE)  # type: ignore[arg-type]
+
+
 def test_inside_of_a_select_over_persons_it_has_no_place() -> None:
     table = Table("goods", COLUMNS, rows=400, person="buyer")
     sql = "SELECT AVG(g) FROM (SELECT buyer, GEOMEAN(size) AS g FROM goods GROUP BY buyer)"

@@ -112,7 +112,8 @@ class Draft:
 
     def _numbers_asked(self, table: Table) -> tuple[list[NumberExpression], Condition]:
         """What a computed measure is asked about, and the rows where that is present."""
-        read = [_value(one, table) for one in (self.value, self.beside) if one is not None]
+        written = (self.value,) if self.beside is None else (self.value, self.beside)
+        read = [_value(one, table) for one in written]
         return [value for value, _ in read], all_of(*(present for _, present in read))
 
     def _measure(self, asked: MeasureName, table: Table) -> tuple[str, Measure]:

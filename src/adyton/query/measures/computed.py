@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from adyton.kernel.terms.expressions import Condition, NumberExpression
+from adyton.kernel.terms.expressions import Condition, NumberExpression, number
 from adyton.kernel.terms.measures import Measure
 from adyton.query.names import default_name
 from adyton.query.released.nodes import Released
@@ -48,7 +48,7 @@ class ComputedMeasure:
 
     def of(self, values: list[NumberExpression], where: Condition) -> Computed:
         """What is asked for where it is asked about these numbers."""
-        subject = values[0] if self.numbers == 1 else None
+        subject = number(values[0]) if self.numbers == 1 else None
         return Computed(default_name(self.name.lower(), subject), self.parts(*values, where), self.value)
 
     def text(self, values: list[NumberExpression], where: Condition) -> str:
