@@ -119,6 +119,37 @@ def test_units_are_told_only_where_they_are_public() -> None:
     assert (receipt.order.validity.units, receipt.order.subject.counts_all) == (None, True)
 
 
+OF_PERSONS = "SELECT COUNT(*) FROM (SELECT pid FROM visits WHERE age > 9 GROUP BY pid)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "sql", "all_units"),
+    [
+        (1, "SELECT COUNT(*) FROM visits", True),
+        (1, OF_PERSONS, False),
+        (3, "SELECT COUNT(DISTINCT pid) FROM visits", True),
+        (3, "SELECT COUNT(DISTINCT pid) FROM visits WHERE age > 9", False),
+        (3, "SELECT COUNT(*) FROM visits", False),
+        (3, OF_PERSONS, False),
+    ],
+)
+def test_theorem_CENTRED_HINGE_PLAN_only_a_count_of_all_persons_is_one_of_all_units(
+    rows: int, sql: str, all_units: bool
+) -> None:
+    """A table of some persons has the name of the table that it is made of, and fewer of them.
+
+    Mutants: ``_counts_all`` compares names of tables, or takes rows for persons.
+    """
+    visits = Table("visits", (IntegerColumn("age", 0, 99),), ROWS // rows, person="pid", most_rows=rows)
+    unit = adyton.PrivacyUnit("add-remove", "pid", rows)
+    study = adyton.Study(visits, unit, adyton.Guarantee(20, Fraction(1, 10**6)), "gdp")
+    data = pd.DataFrame({"pid": [k // rows for k in range(ROWS)], "age": [k % 90 for k in range(ROWS)]})
+    with adyton.open(study, data=data) as curator:
+        curator.ask(sql, scale=20)
+        (receipt,) = curator.receipts()
+    assert (receipt.order.subject.table, receipt.order.subject.counts_all) == ("visits", all_units)
+
+
 def test_a_study_that_rounds_pays_in_nats_of_its_code() -> None:
     validity = Validity(Fraction(95, 100), method="rounding", queries=20)
     with opened("gdp", validity=validity) as curator:

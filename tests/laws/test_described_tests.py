@@ -87,6 +87,8 @@ def test_after_a_published_test_only_described_ones_have_a_threshold() -> None:
         ({"query": SQL, "method": "guess"}, "no test is called 'guess'"),
         ({"query": SQL, "null": "much"}, "null"),
         ({"query": "SELECT MAX(x) FROM t"}, "no description"),
+        ({"query": "SELECT 3 * AVG(x) FROM t", "null": 50}, "a query alone"),  # else of a mean of 50 / 3
+        ({"query": "SELECT GEOMETRIC_MEAN(x + 1) FROM t", "null": 50}, "a query alone"),
     ],
 )
 def test_what_has_no_description_is_refused(words: dict[str, object], said: str) -> None:

@@ -232,6 +232,14 @@ def test_hidden_values_are_asked_for_and_said() -> None:
         assert [row.keys["region"] for row in answer] == sorted(sums, key=sums.__getitem__)
 
 
+def test_a_hidden_mean_may_have_the_width_that_was_the_price() -> None:
+    """The note about widths looks at values that are shown.  Mutant: it looks at all that were named."""
+    with open_kept(study(), people(1)) as curator:
+        answer = curator.ask("SELECT EXP(AVG(age) / 50) AS e FROM people", within=5)
+        assert answer.hidden == ("avg_age",)
+        assert "The width of a mean was planned for 600 matching rows" in str(answer)
+
+
 def test_a_share_is_asked_for_as_a_share_and_a_mean_as_a_mean() -> None:
     for sql, same in {
         "SELECT 100.0 * COUNT(*) FILTER (WHERE smoker) / COUNT(*) AS p FROM people": "PROPORTION(smoker) AS proportion_smoker",

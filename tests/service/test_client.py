@@ -149,6 +149,18 @@ def test_drafts_are_sent_as_their_text(ana: RemoteStudy) -> None:
         ana.ask(7, share="0.01")  # type: ignore[arg-type]
 
 
+def test_a_computed_measure_is_asked_and_read_over_http(ana: RemoteStudy, folder: Path) -> None:
+    """Mutant: the client sends what is read for it, and shows the mean of logarithms."""
+    draft = adyton.queries.geometric_mean("FLOOR(income / 100) * 100 + 50", name="typical")
+    answer = ana.ask(draft, epsilon="0.1")
+    assert list(answer.rows.values) == ["typical"]
+    assert answer.hidden == ("avg_ln",)
+    with adyton.open(folder / "people.toml") as curator:
+        again = curator.ask(draft, epsilon="0.1")
+    assert again.repeated
+    assert [(row.keys, row.values) for row in again] == [(row.keys, row.values) for row in answer]
+
+
 def test_batches_and_previews(ana: RemoteStudy) -> None:
     texts = [COUNT, "SELECT AVG(income) FROM people"]
     preview, other = ana.preview_many(texts, share="0.001")

@@ -307,6 +307,7 @@ def test_theorem_BOX_OF_PARTS_interval_arithmetic_is_rounded_outwards(
             return
         literal = Box.of(Fraction(abs(digits) + 1 if name == "MOD" else digits), 1)
         arguments = dict.fromkeys(("ROUND", "POWER", "MOD"), (one, literal))
+        arguments["UNROUNDED"] = (one, Box.of(Fraction(1, abs(digits) + 1), 1))
         both = (one, other)
         with np.errstate(all="ignore"):
             box = BOXES[name](*arguments.get(name, both if name in TWO else both[:1]))
@@ -336,6 +337,9 @@ def _exactly(name: str, x: Fraction, y: Fraction, digits: int) -> Any:
             return mpmath.log(u, base) if x > 0 else None
         case "EXP":
             return mpmath.exp(u)
+        case "UNROUNDED":  # as far away as it can have been, to one side or the other
+            before = x + Fraction(1 if digits % 2 else -1, 2 * (abs(digits) + 1))
+            return mpmath.mpf(before.numerator) / before.denominator
         case "POWER":
             return None if not x and digits <= 0 else u**digits
         case "ROUND":

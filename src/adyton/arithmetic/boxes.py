@@ -146,6 +146,12 @@ def _rounded(a: Box, digits: Box) -> Box:
     return outward(low / power, high / power)
 
 
+def _unrounded(a: Box, step: Box) -> Box:
+    """What was rounded to multiples of a step was at most half of it away; so is a mean of such."""
+    half = step.high / 2
+    return outward(a.low - half, a.high + half)
+
+
 def _half_away(values: Floats) -> Floats:
     return np.where(values >= 0, np.floor(values + 0.5), np.ceil(values - 0.5))
 
@@ -192,4 +198,5 @@ BOXES: dict[str, Callable[..., Box]] = {
     "GREATEST": _greatest,
     "LEAST": _least,
     "NULLIF": lambda a, _: a,
+    "UNROUNDED": _unrounded,
 }

@@ -411,6 +411,8 @@ class Answer(Shown):
         """Loud where an interval came out much wider than the width that was paid for."""
         note, wider = _PLANNED.format(self.rows_planned), []
         for name, named in self.widths_named.items():
+            if name not in self.rows.values:  # it was asked for, and what is shown is computed from it
+                continue
             noise = self.rows.values[name].noise
             widest = float(np.max(noise.high - noise.low, initial=0.0)) / 2
             if widest > _MUCH * named:

@@ -40,7 +40,23 @@ from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, laid_o
 Part = tuple[object, ...]
 Levels = Callable[[float], Mapping[str, Values]]
 # Where their arguments are numbers, so is what they give.
-_NEVER_NULL = ("+", "-", "*", "NEG", "ABS", "SIGN", "FLOOR", "CEIL", "TRUNC", "ROUND", "GREATEST", "LEAST")
+_NEVER_NULL = (
+    *(
+        "+",
+        "-",
+        "*",
+        "NEG",
+        "ABS",
+        "SIGN",
+        "FLOOR",
+        "CEIL",
+        "TRUNC",
+        "ROUND",
+        "UNROUNDED",
+        "GREATEST",
+        "LEAST",
+    ),
+)
 
 
 class CertifiedRows:

@@ -28,7 +28,7 @@ def text_of(query: Asking, table: Table) -> str:
         case str():
             return query
         case Draft():
-            return query_text(query.on(table))
+            return query.text(table)
         case Query():
             return query_text(query)
         case _ if hasattr(query, "candidates"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import string
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from adyton.kernel.schema import (
     Column,
     DateColumn,
     IntegerColumn,
+    RealColumn,
     Table,
     TextColumn,
     source_of,
@@ -111,9 +112,11 @@ def _column(study: Study, table: Table, column: Column, rows: int) -> Any:
             codes = drawn % np.uint64(2)
         case TextColumn():
             return or_missing(np.array([_letter(int(z)) for z in drawn], dtype=object), missing)
-        case _:
+        case IntegerColumn() | RealColumn() | DateColumn():
             lattice = column.lattice
             codes = lattice.low + (drawn % np.uint64(lattice.high - lattice.low + 1)).astype(np.int64)
+        case _:
+            assert_never(column)
     return made_up(column, codes, missing)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
+from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
@@ -20,7 +21,20 @@ from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.kernel.sensitivity.reading import Persons, moment_values, search_weights, squared_values
 from adyton.kernel.terms.buckets import MOST_CELLS, group_size
-from adyton.kernel.terms.measures import Extreme, Mean, Measure, Moments, Quantile, Variance
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Measure,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+)
 from adyton.kernel.terms.names import columns_in, private_part
 
 _KINDS_OF_NOISE = (GaussianNoise, GeometricNoise)
@@ -110,8 +124,12 @@ def _curved(measure: Measure, coordinates: tuple[Coordinate, ...]) -> int:
             expected, curved = squared_values(value), 1
         case Moments(y, x) if len(coordinates) == 6:
             expected, curved = moment_values(x, y), 2
-        case _:
+        case Variance() | Mean() | Moments() | Count() | CountPersons() | Sum() | SumOfPersons():
             return 0
+        case Proportion() | Quantile() | Extreme() | Cdf():
+            return 0
+        case _:
+            assert_never(measure)
     if coordinates != expected:
         raise InvalidRequest("a reading is moved farther by one unit than it says")
     return curved

@@ -103,7 +103,7 @@ def _geometric_widths(
 def _geometric_simultaneous(
     noise: GeometricMeasured, deviations: Floats, sums: Floats, rank: int, confidence: float
 ) -> Floats:
-    """As ``GaussianMeasured.simultaneous``, from a bound on each noise alone.
+    """As ``_gaussian_simultaneous``, from a bound on each noise alone.
 
     Theorem: DERIVED-ANSWERS.
     """

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading, step_of
 from adyton.kernel.exact import Number, rational
-from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+)
 from adyton.planning.part import MeasurePlan
 from adyton.planning.price import by_name
 from adyton.population.subset_ends import span_of
@@ -65,5 +78,9 @@ def _possible(noisy: NoisyReading, units: int | None) -> tuple[Fraction, Fractio
         case Count() | CountPersons() | Sum() | SumOfPersons() if units is not None:
             low, high = span_of(noisy)
             return units * low * step_of(reading), units * high * step_of(reading)
-        case _:
+        case Count() | CountPersons() | Sum() | SumOfPersons():
             return None
+        case Variance() | Moments() | Quantile() | Extreme():
+            return None
+        case _:
+            assert_never(reading.measure)

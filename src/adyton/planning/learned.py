@@ -19,6 +19,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
+from typing import assert_never
 
 import numpy as np
 
@@ -35,7 +36,19 @@ from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.buying import cost_of_units
-from adyton.kernel.terms.measures import Cdf, Mean, Moments, Sum, Variance
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+)
 from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
@@ -376,6 +389,10 @@ def _noises(reading: Reading, detail: list[object]) -> int:
             return len(NEEDED[which])
         case Cdf(_, points):
             return len(points) + 1
-        case _:
+        case (
+            Count() | CountPersons() | Sum() | SumOfPersons() | Mean() | Proportion() | Quantile() | Extreme()
+        ):
             times = [part for part in detail[2:] if isinstance(part, int)]
             return times[0] if times else 1
+        case _:
+            assert_never(reading.measure)

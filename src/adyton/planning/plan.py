@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from math import log
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
@@ -37,7 +37,20 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.discovery import GroupDiscovery
 from adyton.kernel.terms.expressions import Not
 from adyton.kernel.terms.leaves import EVERY_ROW
-from adyton.kernel.terms.measures import Cdf, Extreme, Mean, Measure, Moments, Quantile, Variance
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Measure,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+)
 from adyton.kernel.terms.persons import are_of_the_same_persons
 from adyton.planning.discovery import PART, plan_discovery
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
@@ -430,8 +443,10 @@ def _part(measured: _Measured, pricing: Pricing, share: Fraction) -> MeasurePlan
         case Cdf():
             pricing.check_total("a distribution")
             return Distribution(noisy())
-        case _:
+        case Count() | CountPersons() | Sum() | SumOfPersons() | Mean() | Proportion():
             return Additive(noisy())
+        case _:
+            assert_never(reading.measure)
 
 
 def _key(group: object, code: str | int) -> KeyLabel:

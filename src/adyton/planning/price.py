@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import Literal, TypedDict, Unpack, assert_never, get_args
 
 from adyton.errors import BudgetRefused, InvalidRequest, about
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
@@ -23,6 +23,7 @@ from adyton.kernel.terms.expressions import (
     Clip,
     Curved,
     Floor,
+    Indicator,
     Negative,
     NumberExpression,
     Plus,
@@ -30,7 +31,7 @@ from adyton.kernel.terms.expressions import (
     Square,
     Times,
 )
-from adyton.kernel.terms.leaves import DatePart, DayCount, Lookup, ValueOf
+from adyton.kernel.terms.leaves import Constant, DatePart, DayCount, Lookup, ValueOf
 from adyton.kernel.terms.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.kernel.terms.names import columns_in
 from adyton.noise_intervals.proportions import noise_for_cost
@@ -207,6 +208,8 @@ def _unit_of(measure: _Wide) -> tuple[str, frozenset[_Leaf]]:
             return "a mean", frozenset(_leaves(value))
         case Sum(value) | SumOfPersons(value):
             return "a sum", frozenset(_leaves(value))
+        case _:
+            assert_never(measure)
 
 
 def _unit_text(measure: _Wide) -> str:
@@ -226,8 +229,10 @@ def _leaves(value: NumberExpression | None) -> set[_Leaf]:
             return _leaves(inner)
         case Case(branches, otherwise):
             return _leaves(otherwise).union(*(_leaves(then) for _, then in branches))
-        case _:
+        case Constant() | Indicator() | None:
             return set()
+        case _:
+            assert_never(value)
 
 
 # From the price to the noise of a reading ------------------------------------------------------------------
@@ -340,8 +345,12 @@ def units_of(study: Study, price: Price, left: int) -> int:
             units = int(price.amount)
         case "share":
             units = int(price.amount * left)
-        case _:
+        case "epsilon":
             units = study.units_for(price.amount)
+        case "within" | "scale":
+            raise AssertionError("the noise of each value is named, not the total")
+        case _:
+            assert_never(price.by)
     if study.parts > 1 and units <= study.allowed:
         units = min(units, left)  # all of the budget leaves room for the charges of later queries
     if units < 1:

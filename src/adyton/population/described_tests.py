@@ -74,7 +74,7 @@ def described_test(study: Study, query: str, null: Number | None, method: str) -
     if not isinstance(asked, Request) or points != 1:
         raise InvalidRequest("a test is described by one query with one value, in groups or not")
     (measure,) = measures
-    nats = study.nats(asked.query, measure)
+    nats = study.nats(asked.alone, measure)  # arithmetic on the value would be a test that has no description
     if nats is None:
         raise InvalidRequest(
             "this query has no description here: universal descriptions need a study of rows without joins "

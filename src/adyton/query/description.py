@@ -460,8 +460,10 @@ def _kinds_of(column: Column) -> ChoiceWeights:
             return OF_A_CATEGORY
         case TextColumn():
             return OF_A_TEXT
-        case _:
+        case IntegerColumn() | RealColumn() | DateColumn():
             return OF_AN_ORDER
+        case _:
+            assert_never(column)
 
 
 # Dictionaries ----------------------------------------------------------------------------------------------
@@ -587,5 +589,7 @@ def _spelled_cell(group: Group) -> float:
         case CategoryColumn(_, values):
             longest = max(map(value_nats, values))
             return math.log(2) + max(longest, list_nats(values)) if has_null(group) else longest
-        case _:
+        case BooleanColumn() | TextColumn() | Bucket():
             return math.log(group_size(group))
+        case _:
+            assert_never(group)

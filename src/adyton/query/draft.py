@@ -5,6 +5,7 @@ The functions that write one are in ``queries``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
@@ -27,30 +28,19 @@ from adyton.kernel.terms.measures import (
     Variance,
 )
 from adyton.query.groups import Grouped, bins, grouped
+from adyton.query.measures.computed import ComputedMeasure, Parts
 from adyton.query.names import check_persons, default_name, distinct_names
 from adyton.query.nodes import Query
-from adyton.query.text import MOMENT_NAMES, moments_of
+from adyton.query.released.nodes import Released, ReleasedName
+from adyton.query.text import MOMENT_NAMES, moments_of, name_text, query_text
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
 
-MeasureName = Literal[
-    "count",
-    "persons",
-    "sum",
-    "sum of persons",
-    "mean",
-    "proportion",
-    "variance",
-    "stddev",
-    "covariance",
-    "correlation",
-    "slope",
-    "quantile",
-    "median",
-    "least",
-    "greatest",
-    "cdf",
-]
+OfValue = Literal["sum", "sum of persons", "mean", "variance", "stddev"]
+OfPlace = Literal["quantile", "median", "least", "greatest", "cdf"]
+MeasureName = (
+    Literal["count", "persons", "proportion", "covariance", "correlation", "slope"] | OfValue | OfPlace
+)
 # A column or an expression; with a name of its own, or without.
 By = str | tuple[str, str]
 
@@ -63,7 +53,7 @@ class Draft:
     ``binned`` is a number and the width of its bins, which are one more group.
     """
 
-    measure: MeasureName
+    measure: MeasureName | ComputedMeasure
     value: str | NumberExpression | Condition | None = None
     where: str | Condition | None = None
     by: tuple[By, ...] = ()
@@ -81,8 +71,20 @@ class Draft:
         return [one for one in written if isinstance(one, str)]
 
     def on(self, table: Table) -> Query:
-        """The query that this draft asks about ``table``."""
-        default, measure = self._measure(table)
+        """The query that this draft asks about ``table``: what is read and paid for."""
+        return self.shown_on(table)[0]
+
+    def text(self, table: Table) -> str:
+        """The same as SQL, with what is computed."""
+        query, shown = self.shown_on(table)
+        if not isinstance(self.measure, ComputedMeasure):
+            return query_text(query)
+        (name, _), written = shown[0], self.measure.text(*self._numbers_asked(table))
+        return query_text(query, values=[f"{written} AS {name_text(name)}"])
+
+    def shown_on(self, table: Table) -> tuple[Query, tuple[tuple[str, Released], ...]]:
+        """The query, and what is shown in place of its values; nothing where they are shown themselves."""
+        default, parts, value = self._computed(table)
         groups = [_group(table, one) for one in self.by]
         if self.binned is not None:
             groups.append((None, bins(_number(self.binned[0], table), self.binned[1])))
@@ -93,10 +95,29 @@ class Draft:
         where = _condition(self.where, table)
         if self.most_groups is not None:
             check_persons(table)
-        return Query(table, ((called, measure),), where, by, self.most_groups)
+        if value is None:
+            return Query(table, ((called, parts[0][1]),), where, by, self.most_groups), ()
+        taken = [called, *(group.name for group in by)]
+        hidden = distinct_names([None] * len(parts), [name for name, _ in parts], taken)
+        measures = tuple((name, measure) for name, (_, measure) in zip(hidden, parts, strict=True))
+        shown = ((called, value(*map(ReleasedName, hidden))),)
+        return Query(table, measures, where, by, self.most_groups), shown
 
-    def _measure(self, table: Table) -> tuple[str, Measure]:
-        match self.measure:
+    def _computed(self, table: Table) -> tuple[str, Parts, Callable[..., Released] | None]:
+        """What it is called, what is read, and how its value follows where that is another."""
+        if isinstance(self.measure, ComputedMeasure):
+            return self.measure.of(*self._numbers_asked(table))
+        named = self._measure(self.measure, table)
+        return named[0], (named,), None
+
+    def _numbers_asked(self, table: Table) -> tuple[list[NumberExpression], Condition]:
+        """What a computed measure is asked about, and the rows where that is present."""
+        written = (self.value,) if self.beside is None else (self.value, self.beside)
+        read = [_value(one, table) for one in written]
+        return [value for value, _ in read], all_of(*(present for _, present in read))
+
+    def _measure(self, asked: MeasureName, table: Table) -> tuple[str, Measure]:
+        match asked:
             case "count":
                 if self.value is not None:
                     raise InvalidRequest("a count has no value; say which rows count with where")
@@ -110,19 +131,19 @@ class Draft:
                 condition = _condition(self.value, table)
                 return default_name("proportion", condition), Proportion(condition)
             case "sum" | "sum of persons" | "mean" | "variance" | "stddev":
-                return self._of_value(table)
+                return self._of_value(asked, table)
             case "covariance" | "correlation" | "slope":
                 (y, with_y), (x, with_x) = _value(self.value, table), _value(self.beside, table)
-                default = MOMENT_NAMES[self.measure].lower() + default_name("", y) + default_name("", x)
-                return default, moments_of(y, x, self.measure, all_of(with_y, with_x))
+                default = MOMENT_NAMES[asked].lower() + default_name("", y) + default_name("", x)
+                return default, moments_of(y, x, asked, all_of(with_y, with_x))
             case "quantile" | "median" | "least" | "greatest" | "cdf":
-                return self._of_place(table)
+                return self._of_place(asked, table)
             case _:
-                assert_never(self.measure)
+                assert_never(asked)
 
-    def _of_value(self, table: Table) -> tuple[str, Measure]:
+    def _of_value(self, asked: OfValue, table: Table) -> tuple[str, Measure]:
         value, present = _value(self.value, table)
-        match self.measure:
+        match asked:
             case "sum of persons":
                 check_persons(table)
                 low, high = self._numbers(2)
@@ -130,12 +151,15 @@ class Draft:
             case "mean":
                 return default_name("avg", value), Mean(value, present)
             case "variance" | "stddev":
-                return default_name(self.measure, value), Variance(value, self.measure == "stddev", present)
-        return default_name("sum", value), Sum(value, present)
+                return default_name(asked, value), Variance(value, asked == "stddev", present)
+            case "sum":
+                return default_name("sum", value), Sum(value, present)
+            case _:
+                assert_never(asked)
 
-    def _of_place(self, table: Table) -> tuple[str, Measure]:
+    def _of_place(self, asked: OfPlace, table: Table) -> tuple[str, Measure]:
         value = _number(self.value, table)
-        match self.measure:
+        match asked:
             case "median":
                 return default_name("median", value), Quantile(value, Fraction(1, 2))
             case "least":
@@ -144,7 +168,10 @@ class Draft:
                 return default_name("max", value), Extreme(value, "greatest")
             case "cdf":
                 return default_name("cdf", value), Cdf(value, self.numbers)
-        return default_name("quantile", value), Quantile(value, self._numbers(1)[0])
+            case "quantile":
+                return default_name("quantile", value), Quantile(value, self._numbers(1)[0])
+            case _:
+                assert_never(asked)
 
     def _numbers(self, needed: int) -> tuple[Fraction, ...]:
         if len(self.numbers) != needed:

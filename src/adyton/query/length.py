@@ -7,7 +7,7 @@ that takes an engine minutes to plan.  What is counted is how often a column or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from adyton.kernel.terms.expressions import (
     And,
@@ -41,7 +41,20 @@ from adyton.kernel.terms.leaves import (
     OneOf,
     ValueOf,
 )
-from adyton.kernel.terms.measures import Cdf, Count, CountPersons, Measure, Moments, Proportion, Variance
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Measure,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+)
 from adyton.kernel.terms.persons import TableOfPersons
 
 MOST_WEIGHT = 2**14
@@ -65,8 +78,10 @@ def weight_of(measure: Measure) -> int:
             return own + 8 * (weight(y) + weight(x))  # in squares, in the product, and where both are present
         case Cdf(value, points):
             return own + (len(points) + 1) * weight(value)
+        case Sum(value) | SumOfPersons(value) | Mean(value) | Quantile(value) | Extreme(value):
+            return own + 2 * weight(value)
         case _:
-            return own + 2 * weight(measure.value)
+            assert_never(measure)
 
 
 def weight_of_persons(table: TableOfPersons) -> int:

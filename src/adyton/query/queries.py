@@ -21,6 +21,7 @@ from adyton.kernel.exact import Number as Written
 from adyton.kernel.exact import rational
 from adyton.kernel.terms.expressions import Condition, NumberExpression
 from adyton.query.draft import By, Draft
+from adyton.query.measures.geometric_mean import GEOMETRIC_MEAN
 
 __all__ = [
     "cdf",
@@ -28,6 +29,7 @@ __all__ = [
     "count",
     "count_persons",
     "covariance",
+    "geometric_mean",
     "histogram",
     "maximum",
     "mean",
@@ -98,6 +100,15 @@ def mean(value: Value, where: Where = None, by: Groups = (), name: str | None = 
     True
     """
     return Draft("mean", value, where, _by(by), name)
+
+
+def geometric_mean(value: Value, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """e to the mean of the logarithms of ``value``, whose bounds must be above 0.
+
+    >>> curator.preview(adyton.queries.geometric_mean("age", by="region"), share="0.5").affordable
+    True
+    """
+    return Draft(GEOMETRIC_MEAN, value, where, _by(by), name)
 
 
 def proportion(

@@ -256,7 +256,8 @@ def request_of(asked: str | Draft | Query, table: Table, *further: Table) -> Req
 
             return _as_meant(parse_request(asked, table, *further), asked)
         case Draft():
-            return _as_meant(Request(asked.on(table)), *asked.texts)
+            query, shown = asked.shown_on(table)
+            return _as_meant(Request(query, Shape(shown=shown)), *asked.texts)
         case Query():
             if not _is_declared(asked.table, (table, *further)):
                 raise InvalidRequest(f"the query is about another table than {table.name!r} as declared")

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import Table
-from adyton.kernel.terms.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
+from adyton.kernel.terms.measures import Count, CountPersons, Proportion, Sum, SumOfPersons
 from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.draft import Draft
@@ -46,9 +47,7 @@ class Selection:
     texts: tuple[str, ...] = field(default=(), compare=False, repr=False)  # of the queries, if known
 
     def __post_init__(self) -> None:
-        for query in self.queries:
-            _check(query)
-        _check_comparable([query.measures[0] for query in self.queries])
+        _check_comparable([_checked(query) for query in self.queries])
         if not 2 <= self.candidates <= MOST_CANDIDATES:
             raise InvalidRequest(
                 f"a selection is made among 2 to {MOST_CANDIDATES:,} candidates, not {self.candidates:,}"
@@ -196,7 +195,8 @@ def _query(asking: Asking, tables: Sequence[Table], dialect: str | None) -> Quer
     return asked.alone
 
 
-def _check(query: Query) -> None:
+def _checked(query: Query) -> tuple[str, Additive]:
+    """The one value of a candidate, and its name."""
     if len(query.measures) != 1:
         raise InvalidRequest(f"a candidate has one value: {_short(query)} has {len(query.measures)}")
     if query.discovers_groups:
@@ -210,9 +210,10 @@ def _check(query: Query) -> None:
             "a selection compares counts, sums or shares of all rows, which one unit moves by little; "
             f"{name!r} is none of them, in {_short(query)}"
         )
+    return name, measure
 
 
-def _check_comparable(measures: Sequence[tuple[str, Measure]]) -> None:
+def _check_comparable(measures: Sequence[tuple[str, Additive]]) -> None:
     (first, like), *others = measures
     for name, measure in others:
         if _unit(measure) != _unit(like):
@@ -222,15 +223,17 @@ def _check_comparable(measures: Sequence[tuple[str, Measure]]) -> None:
             )
 
 
-def _unit(measure: Measure) -> tuple[object, ...]:
+def _unit(measure: Additive) -> tuple[object, ...]:
     match measure:
         case Sum(value) | SumOfPersons(value):
             lattice = value.lattice
             return "sum", lattice.low, lattice.high, lattice.step
         case Proportion():
             return ("share",)
-        case _:
+        case Count() | CountPersons():
             return ("count",)
+        case _:
+            assert_never(measure)
 
 
 def _short(query: Query) -> str:

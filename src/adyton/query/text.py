@@ -105,14 +105,17 @@ def moments_of(y: NumberExpression, x: NumberExpression, which: Which, where: Co
     return Moments(y, x, which, where)
 
 
-def query_text(query: Query, naming: Naming | None = None) -> str:
-    """With the names that were given to groups and values, or with others in their order."""
+def query_text(query: Query, naming: Naming | None = None, values: list[str] | None = None) -> str:
+    """With the names that were given to groups and values, or with others in their order; ``values``: what is
+    written in place of the measures.
+    """
     groups, names = naming or names_given(query)
     keys = [group_value_text(group) for group in query.by]
     listed = [_named(key, name) for key, name in zip(keys, groups, strict=True)]
     person = query.table.person or "person"
-    measures = [measure_text(measure, person) for _, measure in query.measures]
-    values = [f"{text} AS {name_text(name)}" for text, name in zip(measures, names, strict=True)]
+    if values is None:
+        measures = [measure_text(measure, person) for _, measure in query.measures]
+        values = [f"{text} AS {name_text(name)}" for text, name in zip(measures, names, strict=True)]
     limited = f" WITH OPTIONS(max_groups_contributed = {query.most_groups})" if query.most_groups else ""
     text = f"SELECT{limited} {', '.join(listed + values)} FROM {from_text(query.table)}"
     where = condition_text(query.where)
@@ -154,7 +157,7 @@ def _person_number_text(number: PersonNumber) -> str:
             text = f"COUNT(DISTINCT {name_text(name)})"
         case value:
             text = f"{_PERSON_NUMBERS[number.kind]}({number_text(value)})"
-    return _filtered(text, number.where)
+    return filtered_text(text, number.where)
 
 
 def _column_text(table: str, column: str | None) -> str:
@@ -211,10 +214,11 @@ def measure_text(measure: Measure, person: str = "person") -> str:
             text = f"CDF({', '.join([number_text(value), *map(fraction_text, points)])})"
         case _:
             assert_never(measure)
-    return _filtered(text, where)
+    return filtered_text(text, where)
 
 
-def _filtered(text: str, where: Condition) -> str:
+def filtered_text(text: str, where: Condition) -> str:
+    """An aggregate with its FILTER, where it has one."""
     selected = condition_text(where)
     return text if selected == _EVERY_ROW else f"{text} FILTER (WHERE {selected})"
 

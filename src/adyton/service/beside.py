@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 
@@ -51,7 +51,7 @@ def is_open_to_others(file: Path) -> bool:
     return bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
-def who_else_writes(folder: Path) -> str | None:
+def who_else_writes(folder: Path) -> Literal["everybody", "its group"] | None:
     """Whoever can write to a folder can replace the files in it, or be the first to make them."""
     mode = folder.stat().st_mode
     return "everybody" if mode & stat.S_IWOTH else "its group" if mode & stat.S_IWGRP else None

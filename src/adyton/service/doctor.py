@@ -96,7 +96,7 @@ def _folder(what: str, folder: Path) -> DoctorFinding:
             return DoctorFinding(
                 what, None, f"its group can replace its files; if it must not: chmod g-w {folder}"
             )
-        case _:
+        case None:
             return DoctorFinding(what, True, "only its user writes there")
 
 

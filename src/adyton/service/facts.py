@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, assert_never
 
 from adyton.kernel.exact import printed_up
 from adyton.kernel.schema import (
+    BooleanColumn,
     CategoryColumn,
     Column,
     DateColumn,
@@ -77,5 +78,7 @@ def _column_told(column: Column) -> dict[str, Any]:
             return {**told, "values": list(values)}
         case TextColumn(longest=longest):
             return {**told, "longest": longest}
-        case _:
+        case BooleanColumn():
             return told
+        case _:
+            assert_never(column)

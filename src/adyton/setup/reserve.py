@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, assert_never
 
 import numpy as np
 
@@ -23,7 +23,16 @@ from adyton.engines.choosing import EngineLimits, engine_for
 from adyton.engines.survey import loaded_rows
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number
-from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn
+from adyton.kernel.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+)
 from adyton.population.reserve import Opening, ReserveLook, open_once, order_of
 from adyton.study import Study
 
@@ -157,9 +166,11 @@ def _value(column: Column, code: Any) -> Any:
             return str(code)
         case DateColumn():
             return np.datetime64(int(code), "D")
-        case _:
+        case IntegerColumn() | RealColumn():
             value = int(code) * column.lattice.step
             return value.numerator if column.lattice.step.denominator == 1 else float(value)
+        case _:
+            assert_never(column)
 
 
 def _array(values: list[Any], column: Column | None = None) -> Any:

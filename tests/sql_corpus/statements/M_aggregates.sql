@@ -185,3 +185,18 @@ SELECT status, COUNT(*) AS n FROM orders GROUP BY status ORDER BY COUNT(*) DESC,
 -- plain: SELECT VARIANCE(tax) AS v, STDDEV(tax) AS s FROM orders
 -- tolerance: 0.01
 SELECT VAR_SAMP(tax) AS v, STDDEV_POP(tax) AS s FROM orders
+
+-- name: geometric_mean
+-- plain: SELECT EXP(AVG(ROUND(LN(quantity), 5))) AS g FROM orders
+-- judge: SELECT exp(avg(ln(quantity))) AS g FROM orders
+-- tolerance: 0.001
+SELECT GEOMETRIC_MEAN(quantity) AS g FROM orders
+
+-- name: geomean_in_groups
+-- judge: SELECT channel, exp(avg(ln(quantity)) FILTER (WHERE gift)) AS g FROM orders WHERE channel IS NOT NULL GROUP BY channel
+-- tolerance: 0.001
+SELECT channel, GEOMEAN(quantity) FILTER (WHERE gift) AS g FROM orders GROUP BY channel
+
+-- name: geometric_mean_of_what_may_be_zero
+-- outcome: refused: declare a low bound above 0
+SELECT GEOMETRIC_MEAN(nights) FROM visits

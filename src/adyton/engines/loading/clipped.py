@@ -313,8 +313,10 @@ def _double(source: str, kind: SourceType, dialect: Dialect) -> str:
             return f"(CASE WHEN {dialect.matches(text, NUMBER)} THEN {read} END)"
         case "integer" | "float" | "decimal":
             return dialect.number(source, kind)
-        case _:
+        case "date" | "timestamp" | "instant" | "other":
             return dialect.number("NULL", "integer")
+        case _:
+            assert_never(kind)
 
 
 def _number(lattice: Lattice, source: str, kind: SourceType, dialect: Dialect) -> str:
@@ -361,8 +363,10 @@ def _exact(
             text = _text(source, dialect)
             digits = f"split_part({text}, {dialect.text('.')}, 1)"
             return dialect.matches(text, WHOLE), dialect.whole(digits), ends
-        case _:
+        case "boolean" | "float" | "decimal" | "date" | "timestamp" | "instant" | "other":
             return None
+        case _:
+            assert_never(kind)
 
 
 def _steps(lattice: Lattice, whole: str, ends: tuple[int, int], dialect: Dialect) -> str:
@@ -399,8 +403,10 @@ def _raw_day(column: DateColumn, source: str, kind: SourceType, dialect: Dialect
                 f"WHEN {dialect.matches(text, DAY)} AND substr({text}, 1, 4) <> {dialect.text('0000')} "
                 f"THEN {written} END)"
             )
-        case _:
+        case "boolean" | "integer" | "float" | "decimal" | "other":
             return "CAST(NULL AS DATE)"
+        case _:
+            assert_never(kind)
 
 
 def _whole_text(source: str, kind: SourceType, dialect: Dialect) -> str:
@@ -412,11 +418,13 @@ def _whole_text(source: str, kind: SourceType, dialect: Dialect) -> str:
             text = _text(source, dialect)
             digits = f"split_part({text}, {dialect.text('.')}, 1)"
             whole = f"(CASE WHEN {dialect.matches(text, WHOLE)} THEN {dialect.whole(digits)} END)"
-        case _:
+        case "boolean" | "float" | "decimal" | "date" | "timestamp" | "instant" | "other":
             x, most = _double(source, kind, dialect), dialect.double(2.0**53)
             # Nested, because AND guarantees no order, and on some engines floor gives a bigint.
             exactly = f"CASE WHEN floor({x}) = {x} THEN {dialect.whole(x)} END"
             whole = f"(CASE WHEN abs({x}) < {most} THEN {exactly} END)"
+        case _:
+            assert_never(kind)
     return f"CAST({whole} AS {dialect.text_type})"
 
 
@@ -428,9 +436,11 @@ def _truth(source: str, kind: SourceType, dialect: Dialect) -> str:
             text = _text(source, dialect)
             yes, no = (", ".join(map(dialect.text, words)) for words in (TRUE_WORDS, FALSE_WORDS))
             return f"CASE WHEN lower({text}) IN ({yes}) THEN TRUE WHEN lower({text}) IN ({no}) THEN FALSE END"
-        case _:
+        case "integer" | "float" | "decimal" | "date" | "timestamp" | "instant" | "other":
             x = _double(source, kind, dialect)
             return f"CASE WHEN NOT {dialect.not_a_number(x)} THEN {x} <> {dialect.double(0.0)} END"
+        case _:
+            assert_never(kind)
 
 
 def _text(source: str, dialect: Dialect) -> str:

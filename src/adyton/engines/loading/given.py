@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
+from typing import assert_never
 from zoneinfo import ZoneInfo
 
 from adyton.arithmetic.search import whole_edge
@@ -79,8 +80,10 @@ def _fitting(column: Column) -> tuple[SourceType, ...]:
             return (*_NUMBERS, "text")
         case BooleanColumn():
             return ("boolean", *_NUMBERS, "text")
-        case _:  # everything else is read as its text
+        case CategoryColumn() | TextColumn():  # which is read as its text
             return ("boolean", "date", *_NUMBERS, *_MOMENTS)
+        case _:
+            assert_never(column)
 
 
 def _said(column: Column) -> str:
@@ -91,8 +94,10 @@ def _said(column: Column) -> str:
             return f"zone = {zone!r}"
         case CategoryColumn():
             return "kind = 'category' of whole numbers"
-        case _:
+        case IntegerColumn() | RealColumn() | DateColumn() | BooleanColumn() | TextColumn():
             return f"kind = {column.kind!r}"
+        case _:
+            assert_never(column)
 
 
 def _way_out(column: Column, found: SourceType) -> str:
@@ -107,8 +112,10 @@ def _way_out(column: Column, found: SourceType) -> str:
             return "declare kind = 'boolean'"
         case "date" | "timestamp" | "instant":
             return "declare kind = 'date'"
-        case _:
+        case "integer" | "float" | "decimal" | "other":
             return "declare another kind"
+        case _:
+            assert_never(found)
 
 
 # What is given ---------------------------------------------------------------------------------------------
@@ -150,8 +157,10 @@ def longest_text(column: Column) -> int:
             return longest
         case CategoryColumn(_, values):
             return max(LONGEST_TEXT, *(len(str(value).encode()) for value in values))
-        case _:
+        case IntegerColumn() | RealColumn() | DateColumn() | BooleanColumn():
             return LONGEST_TEXT
+        case _:
+            assert_never(column)
 
 
 def _moment(kind: SourceType, dialect: Dialect, zone: str | None) -> tuple[Step, ...]:

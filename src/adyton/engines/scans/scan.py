@@ -11,12 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, assert_never
 
 from adyton.engines.loading.parting import in_part
 from adyton.engines.spelling.rows import BitMark, Dialect, Places, RowSql, clipped, integer
 from adyton.kernel.exact.cells import Array, weighted, whole
-from adyton.kernel.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.kernel.schema import (
+    LARGEST_VALUE,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    TextColumn,
+)
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.terms.buckets import Bucket, Group, group_size, has_null
 from adyton.kernel.terms.expressions import Condition, NumberExpression
@@ -209,8 +218,10 @@ def _size(column: Column) -> int:
             return len(values) + 1
         case TextColumn():
             raise AssertionError("a text has no declared values")
-        case _:
+        case IntegerColumn() | RealColumn() | DateColumn():
             return column.lattice.high - column.lattice.low + 2
+        case _:
+            assert_never(column)
 
 
 # Readings of rows ------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class Ledger:
         """Keep the answer that a receipt paid for, durably.  The first one wins and is returned.
 
         ``radius`` is the final one of the receipt, now that the answer is known: at most what was charged,
-        None for all of it.  ``level``: the probability that it is too small, in units of 10**-18.
+        None for all of it.  ``level``: how likely its noise makes that too small, in units of 10**-18.
         """
         return self.behind.remember(number, answer, radius, level)
 

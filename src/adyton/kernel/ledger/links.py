@@ -241,7 +241,7 @@ class Receipt:
     """One link of the chain.  The totals include this order.
 
     ``final_radius`` is the final validity cost of the receipt before, 0 for the first: less than was charged,
-    if its answer was there by then and said so; then ``final_level`` is how likely that is too little.
+    if its answer was there by then and said so; ``final_level``: how likely noise made that too little.
     ``spent_radius`` is the sum of all final radii before, and this order's own radius in full.  ``unproved``
     counts the orders that no theorem covers.  ``spent_by`` is the total of whoever asked, and
     ``budget_share`` was in force for that name.

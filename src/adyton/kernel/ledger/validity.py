@@ -16,7 +16,7 @@ LAW = 1  # the version of the law by which validity pays: another one begins wit
 
 class FinalCost(NamedTuple):
     """The final validity cost of a receipt: its radius now that the answer is known, and the probability that
-    this is too little, in units of 10**-18.  All that was charged, and 0, while nothing else is known.
+    noise of the answer makes it too little, in units of 10**-18.  All that was charged, and 0, by default.
     """
 
     radius: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 
@@ -157,9 +158,11 @@ def range_of(measure: Moments) -> tuple[float, float]:
             return -1.0, 1.0
         case "r2":
             return 0.0, 1.0
-        case _:
+        case "covariance" | "slope" | "intercept":
             line, most = _units_of(measure), _farthest(measure)
             return float_down(line.shift - line.scale * most), float_up(line.shift + line.scale * most)
+        case _:
+            assert_never(measure.which)
 
 
 def _farthest(measure: Moments) -> Fraction:
@@ -187,8 +190,10 @@ def _units_of(measure: Moments) -> Line:
             return Line(y / x)
         case "intercept":
             return Line(y, _middle_in_halves(measure.y.lattice) * y)
-        case _:
+        case "correlation" | "r2":
             return Line(Fraction(1))
+        case _:
+            assert_never(measure.which)
 
 
 def _half(lattice: Lattice) -> Fraction:

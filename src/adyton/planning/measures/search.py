@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 
@@ -60,8 +61,10 @@ class Search(OfOneReading):
                 return self._ends(released, looked_at, below=None, above=error - self._levels.error)
             case Extreme():  # one row is surely above
                 return self._ends(released, looked_at, below=self._levels.error - error, above=None)
-            case _:
+            case Quantile():
                 return self._ends(released, looked_at, below=-error, above=error)
+            case _:
+                assert_never(self._measure)
 
     def _population(
         self, released: Columns, looked_at: list[Integers], context: PopulationContext

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import assert_never
 
 import numpy as np
 
@@ -32,10 +33,13 @@ from adyton.kernel.terms.expressions import (
 from adyton.kernel.terms.leaves import EVERY_ROW, DatePart, DayCount, DayOf, IsMissing, OneOf, ValueOf
 from adyton.kernel.terms.measures import (
     Cdf,
+    Count,
+    CountPersons,
     Extreme,
     Mean,
     Measure,
     Moments,
+    Proportion,
     Quantile,
     Sum,
     SumOfPersons,
@@ -83,8 +87,10 @@ def _read(measure: Measure) -> set[str]:
             return _of_value(value)
         case Moments(y, x):
             return _of_value(y) | _of_value(x)
-        case _:
+        case Count() | CountPersons() | Proportion():
             return set()
+        case _:
+            assert_never(measure)
 
 
 def _of_value(value: NumberExpression | Days) -> set[str]:

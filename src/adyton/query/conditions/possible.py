@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ from adyton.kernel.terms.leaves import (
     DayFrom,
     DayOf,
     IsMissing,
+    IsOutside,
     IsTrue,
     Lookup,
     OneOf,
@@ -97,8 +98,10 @@ class KnownRows:
                 return reduce(_and, map(self.condition, parts))
             case Or(parts):
                 return reduce(_or, map(self.condition, parts))
-            case _:
+            case OneOf() | IsTrue() | IsMissing() | IsOutside():  # of a column whose value is not known
                 return self._all(True), self._all(True)
+            case _:
+                assert_never(node)
 
     def number(self, node: Comparable) -> Known | None:
         """Its integers on its own lattice, whose checks make them fit, and where they are there.

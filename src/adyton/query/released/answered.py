@@ -275,6 +275,7 @@ FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "LEAST": lambda *values: np.minimum.reduce(values),
     "NULLIF": lambda values, _: values,
     "COALESCE": lambda *values: values[0],
+    "UNROUNDED": lambda values, _: values,
 }
 
 

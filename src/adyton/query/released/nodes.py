@@ -27,7 +27,11 @@ class ReleasedName:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function of numbers: one of ``FUNCTIONS``."""
+    """A function of numbers: one of ``FUNCTIONS``.
+
+    ``UNROUNDED`` is what a mean would be if its values had not been rounded to multiples of a step: at most
+    half of it away.  SQL cannot write it.
+    """
 
     function: str
     inner: tuple[Released, ...]

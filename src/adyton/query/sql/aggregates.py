@@ -33,6 +33,8 @@ from adyton.kernel.terms.measures import (
     Variance,
     Which,
 )
+from adyton.query.measures import COMPUTED_MEASURES
+from adyton.query.measures.computed import Computed
 from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import SqlText
@@ -56,6 +58,11 @@ def is_aggregate(node: exp.Expr) -> bool:
     return calls(node, AGGREGATES)
 
 
+def is_computed(node: exp.Expr) -> bool:
+    """Whether ``node`` is one that is computed from others, perhaps with FILTER."""
+    return calls(node.this if type(node) is exp.Filter else node, _COMPUTED)
+
+
 def read_measure(source: SqlText, node: exp.Expr) -> Named:
     """The measure that ``node``, an aggregate, asks for."""
     node, where = filtered(source, node)
@@ -63,6 +70,21 @@ def read_measure(source: SqlText, node: exp.Expr) -> Named:
         if type(node) is exp.WithinGroup:
             return _within_group(source, node, where)
         return AGGREGATES[called(source, node)](source, node, where)
+
+
+def read_computed(source: SqlText, node: exp.Expr) -> Computed | None:
+    """What is read for ``node``, if it is a measure that is computed from others."""
+    if not is_computed(node):
+        return None
+    node, where = filtered(source, node)
+    name = called(source, node)
+    measure = _COMPUTED[name]
+    with source.at(node):
+        bounds = (_PER_ROW,) if measure.numbers == 1 else ()
+        written, named = _arguments(source, node, measure.form(name), measure.numbers, bounds=bounds)
+        read = [read_value(source, one) for one in written]
+        values = [Clip(value, *named[_PER_ROW]) if named else value for value, _ in read]
+        return measure.of(values, all_of(*(present for _, present in read), where))
 
 
 def filtered(source: SqlText, node: exp.Expr) -> tuple[exp.Expr, Condition]:
@@ -325,6 +347,12 @@ def _histogram(source: SqlText, node: exp.Expr, where: Condition) -> Named:
     raise source.refusal(node, "HISTOGRAM is the only value of its SELECT, beside groups")
 
 
+def _computed(source: SqlText, node: exp.Expr, where: Condition) -> Named:
+    """Where a measure of the kernel is needed."""
+    name = called(source, node)
+    raise source.refusal(node, f"{name} is computed from what is released: it has no place here")
+
+
 def _arguments(
     source: SqlText, node: exp.Expr, form: str, number: int, bounds: tuple[str, ...] = (_PER_GROUP, _PER_ROW)
 ) -> tuple[list[exp.Expr], dict[str, Bounds]]:
@@ -354,6 +382,7 @@ def _bounds(source: SqlText, node: exp.Expr) -> Bounds:
 _ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
+_COMPUTED = {name: measure for measure in COMPUTED_MEASURES for name in measure.names}
 AGGREGATES: dict[str, Callable[[SqlText, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
@@ -378,4 +407,5 @@ AGGREGATES: dict[str, Callable[[SqlText, exp.Expr, Condition], Named]] = {
     **dict.fromkeys((*_ORDERED, "PERCENTILE", "APPROX_PERCENTILE", "PERCENTILE_APPROX"), _quantile),
     "CDF": _cdf,
     "HISTOGRAM": _histogram,
+    **dict.fromkeys(_COMPUTED, _computed),
 }

@@ -20,7 +20,7 @@ from adyton.kernel.terms.names import columns_in
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.missing import ONE, ZERO
 from adyton.query.names import distinct_names
-from adyton.query.sql.aggregates import filtered, is_aggregate
+from adyton.query.sql.aggregates import filtered, is_aggregate, is_computed
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments, several
 from adyton.query.sql.functions.labels import LABELS, NOT_GROUPED, NOT_IN_SET
@@ -175,7 +175,7 @@ def _speaks_of(source: SqlText, item: Item, values: set[str]) -> bool:
 
 def _item(source: SqlText, node: exp.Expr) -> Item:
     node, alias = source.item(node)
-    if is_aggregate(node):
+    if is_aggregate(node) and not is_computed(node):
         return Item(node, alias, aggregates=True)
     inside = list(node.walk())
     released = any(is_aggregate(part) or type(part) is exp.Window for part in inside)

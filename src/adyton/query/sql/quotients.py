@@ -11,7 +11,7 @@ from adyton.kernel.terms.expressions import And, Case, Condition, Indicator, Not
 from adyton.kernel.terms.leaves import EVERY_ROW, Constant, IsMissing, IsTrue, ValueOf
 from adyton.kernel.terms.measures import Count, Mean, Measure, Proportion, Sum
 from adyton.query.names import default_name
-from adyton.query.sql.aggregates import is_aggregate, read_measure
+from adyton.query.sql.aggregates import is_aggregate, is_computed, read_measure
 from adyton.query.sql.expressions import SqlText
 from adyton.query.sql.functions.numbers import without_null_if
 
@@ -81,4 +81,4 @@ def _measure(source: SqlText, node: exp.Expr) -> Measure | None:
     is_cast = type(node) in (exp.Cast, exp.TryCast)
     if is_cast and node.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT):
         return _measure(source, node.this)
-    return read_measure(source, node)[1] if is_aggregate(node) else None
+    return read_measure(source, node)[1] if is_aggregate(node) and not is_computed(node) else None

@@ -31,7 +31,7 @@ from adyton.query.released.nodes import (
     has_window,
     names_in,
 )
-from adyton.query.sql.aggregates import is_aggregate, read_measure
+from adyton.query.sql.aggregates import is_aggregate, read_computed, read_measure
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.functions.arguments import arguments
 from adyton.query.sql.functions.labels import (
@@ -85,6 +85,8 @@ class Reader:
         node = self.source.bare(node)
         if type(node) is exp.Null:
             return None
+        if (computed := read_computed(self.source, node)) is not None:
+            return computed.value(*(ReleasedName(self._asked(*part)) for part in computed.parts))
         if is_aggregate(node):
             return ReleasedName(self.measured(node))
         if not any(type(part) in (exp.Column, exp.Star, exp.Window) for part in node.walk()):

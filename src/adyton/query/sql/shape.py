@@ -33,6 +33,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
+from adyton.query.sql.aggregates import read_computed
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
@@ -100,13 +101,17 @@ def _shown(reader: Reader) -> tuple[tuple[str, Released], ...]:
         elif item.computed:
             values.append(reader.item(place))
             given.append(item.alias)
-            defaults.append(_default(item.node))
+            defaults.append(_default(reader.source, item.node))
     taken = [*reader.key_names().values(), *reader.key_names()]
     return tuple(zip(distinct_names(given, defaults, taken), values, strict=True))
 
 
-def _default(node: exp.Expr) -> str:
-    """What a computed column is called that was given no name: the function, or just a value."""
+def _default(source: SqlText, node: exp.Expr) -> str:
+    """What a computed column is called that was given no name: as a measure that it is, the function, or just
+    a value.
+    """
+    if (computed := read_computed(source, node)) is not None:
+        return computed.name
     node = node.this if type(node) is exp.Window else node
     return str(node.this).lower() if type(node) is exp.Anonymous else "value"
 

@@ -7,6 +7,7 @@ price.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import (
@@ -46,8 +47,10 @@ def oid_of(column: Column) -> int:
             return BOOL
         case CategoryColumn(values=values):
             return _of_labels(values)
-        case _:
+        case TextColumn():
             return TEXT
+        case _:
+            assert_never(column)
 
 
 def fields_of(asked: Asked, study: Study, *, intervals: bool) -> list[Field]:
