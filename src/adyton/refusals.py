@@ -168,11 +168,11 @@ def _cost(refusal: Refusal, whole: str) -> str:
 def _asked(refusal: Refusal) -> str:
     """As a share of the budget, rounded up; of no budget there is no share."""
     budget = Fraction(refusal.budget)
-    return percent(Fraction(refusal.requested) / budget, up=True) if budget else "something"
+    return percent(Fraction(refusal.requested) / budget, up=True) if budget else "more than nothing"
 
 
 def _left(refusal: Refusal) -> str:
-    if not Fraction(refusal.largest):
+    if not Fraction(refusal.largest) or not Fraction(refusal.budget):
         return "nothing is left"
     return f"{percent(Fraction(refusal.largest) / Fraction(refusal.budget), up=False)} is left"
 

@@ -119,6 +119,8 @@ def test_an_error_with_facts_of_another_make_is_no_refusal() -> None:
         assert refusal_of(error) is None
         assert message_of(error, "terminal") == "as it was told"
     assert refusal_of(errors.Forbidden("no", **SAMPLES[0].facts())) is None
+    nothing = {**SAMPLES[0].facts(), "budget": "0"}  # of which more than nothing is left
+    assert "nothing is left" in message_of(errors.PrivacyRefused("no", **nothing), "python")
 
 
 # Laws over the syntax of the source ------------------------------------------------------------------------

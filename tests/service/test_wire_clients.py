@@ -103,7 +103,7 @@ def test_psql_is_refused_with_the_place(house: Wired, token: str) -> None:
     wrong = psql(house, token, "SELECT COUNT(*)\nFROM people\nWHERE agee > 3")
     assert wrong.stderr.splitlines()[1:] == ["LINE 3: WHERE agee > 3", "              ^"]
     dear = psql(house, token, "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 400) COUNT(*) FROM people")
-    assert "This would fit: SET adyton.epsilon" in dear.stderr
+    assert "HINT:  SET adyton.epsilon" in dear.stderr
     outside = psql(house, token.replace("a", "b"), "SELECT 1")
     assert "password authentication failed" in outside.stderr
     assert outside.returncode == 2
