@@ -13,6 +13,7 @@ import adyton
 from adyton.certify import Absent, Interval
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Charged, Header, MemoryLedger, Order
+from adyton.kernel.ledger.validity import NOTHING_KNOWN
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
@@ -33,7 +34,8 @@ class Overtaken(MemoryLedger):
     def charge(self, order: Order, first: Any = None) -> Charged:
         radius, self.radius = self.radius, None
         if radius is not None:
-            super().charge(replace(order, query="another", radius=radius, request=None, cap=None))
+            other = {"query": "another", "radius": radius, "validity": NOTHING_KNOWN}
+            super().charge(replace(order, **other, request=None, cap=None))
         return super().charge(order)
 
 
