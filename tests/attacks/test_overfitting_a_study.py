@@ -93,7 +93,7 @@ def refuted(asked: Asked, last: Shares, narrowed: float) -> bool:
 
 
 def test_the_last_answer_pays_for_the_kinds_in_full(asked: Asked) -> None:
-    """All that the kinds could say, and its own radius of one half: here nothing is settled for less."""
+    """All that the kinds could say, and its own radius of one half: here every final radius is the full one."""
     of_kinds, own = (1 - 1 / KINDS) / KIND_SCALE**2, 1 / (2 * LAST_SCALE) ** 2
     assert asked.spent == pytest.approx(of_kinds + own, rel=1e-9)
 

@@ -102,7 +102,7 @@ def units(text: str) -> int:
 def test_A20_a_hundred_clients_of_two_processes_spend_exactly_the_limit(
     crowded: tuple[str, dict[str, Path]], name: str, request: pytest.FixtureRequest
 ) -> None:
-    """Mutants: a charge that does not lock; a sub-limit that is looked at before the transaction."""
+    """Mutants: a charge that does not lock; a budget share that is looked at before the transaction."""
     if name == "postgres":
         request.getfixturevalue("database")  # or say why there is none
     url, study = crowded[0], crowded[1][name]

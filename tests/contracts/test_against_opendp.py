@@ -148,7 +148,7 @@ def test_documented_difference_only_the_rounded_gaussian_is_gdp() -> None:
     assert passes == {"rounded": False, "discrete": True}
 
 
-# Sensitivities: their symmetric distance 1 is our add-remove; 2 with a public size is our replace -------
+# Sensitivities: their symmetric distance 1 is our add-remove; 2 with a public size is our replace-one ---
 
 
 def bounded(low: int, high: int, size: int | None = None) -> Any:

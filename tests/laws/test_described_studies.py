@@ -262,7 +262,7 @@ def test_a_query_whose_groups_are_found_in_the_data_cannot_be_registered() -> No
     assert Dictionary(table, "schema", listed).nats(query, query.measures[0][1]) is None
     limit, unit = adyton.Guarantee(2, Fraction(1, 10**9)), adyton.PrivacyUnit("replace-one")
     validity = Validity(Fraction(95, 100), dictionary="schema", registered=(sql,))
-    with pytest.raises(InvalidRequest, match="found in the data"):
+    with pytest.raises(InvalidRequest, match="has discovered groups"):
         Study(table, unit, limit, validity=validity, discovery_delta=Fraction(1, 10**10))
 
 

@@ -130,7 +130,7 @@ def test_nothing_can_match_is_refused_free_of_charge() -> None:
 
 
 def test_fewer_groups_are_cheaper_only_where_fewer_cells_cost_less() -> None:
-    """One group under replace: a unit that leaves it enters no other.  Two cost as much as four."""
+    """One group under replace-one: a unit that leaves it enters no other.  Two cost as much as four."""
 
     def cost(adjacency: str, *regions: str) -> int:
         listed = ", ".join(f"'{region}'" for region in regions)

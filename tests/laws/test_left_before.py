@@ -87,8 +87,8 @@ def named(curator: adyton.Curator, name: str, limit: Any, price: Any, turns: Tur
 def test_what_was_left_is_told_from_the_receipt(kind: str, shared: bool, tmp_path: Path) -> None:
     """Names with parts and largest prices, sessions, a second study of the same shared budget, answers and none.
 
-    Mutants: ``left_before`` forgets the sub-limit; the largest price; the shared budget; the unit of a reserve; adds the
-    amount after the largest price was taken; takes the sub-limit of now.
+    Mutants: ``left_before`` forgets the budget share; the largest price; the shared budget; the unit of a reserve; adds the
+    amount after the largest price was taken; takes the budget share of now.
     """
     shared_budget = (
         shared_budget_of(tmp_path / "all.shared_budget", epsilon=3, rows="unrelated") if shared else None

@@ -84,7 +84,7 @@ def test_what_is_not_the_same_is_loaded_anew(tmp_path: Path, opens: Opens, loads
 
 
 def test_another_unit_is_checked_anew(tmp_path: Path, opens: Opens) -> None:
-    """Under replace the number of rows is public, and must be right.  Mutant: without the unit."""
+    """Under replace-one the number of rows is public, and must be right.  Mutant: without the unit."""
     case = QUERIES["count"]
     _, fewer = tables_of(case, "add-remove", tmp_path)
     with opens(study_of(case, "add-remove", "gdp", TARGET), fewer) as curator:

@@ -136,8 +136,8 @@ def _integer(stored: str) -> int:
 
 
 def test_nearly_all_of_the_failure_is_for_intervals() -> None:
-    """Settling and noisy counts of the units take a few hundredths, described queries a sixteenth; the rest is
-    the first answer's to share.
+    """Final radii and noisy counts of the units take a few hundredths, described queries a sixteenth; the rest
+    is the first answer's to share.
     """
     for adjacency, least in (("replace-one", 0.92), ("add-remove", 0.89)):
         with opened(adjacency=adjacency) as asker:
@@ -187,10 +187,10 @@ def test_no_query_is_one_too_many() -> None:
         assert "stability" not in str(asker.budget())
 
 
-# What was charged is settled once the answer is known.
+# The final validity cost is known once the answer is.
 
 
-def settled(asker: Curator) -> list[int]:
+def final_radii(asker: Curator) -> list[int]:
     """What each answer pays in the end, in the order of their receipts."""
     receipts = list(asker.receipts())
     before = [receipt.spent_radius - receipt.order.radius for receipt in receipts]
@@ -215,13 +215,13 @@ EVERY_KIND = (
 )
 
 
-def test_theorem_SUBSET_VARIANCE_no_answer_settles_for_more_than_it_was_charged() -> None:
+def test_theorem_SUBSET_VARIANCE_no_final_radius_is_more_than_was_charged() -> None:
     with opened() as asker:
         for sql in EVERY_KIND:
             asker.ask(sql, epsilon=1)
-        for sql, receipt, paid in zip(EVERY_KIND, asker.receipts(), settled(asker), strict=True):
+        for sql, receipt, paid in zip(EVERY_KIND, asker.receipts(), final_radii(asker), strict=True):
             assert 0 < paid <= receipt.order.radius, sql
-        paid = dict(zip(EVERY_KIND, settled(asker), strict=True))
+        paid = dict(zip(EVERY_KIND, final_radii(asker), strict=True))
         full = {sql: receipt.order.radius for sql, receipt in zip(EVERY_KIND, asker.receipts(), strict=True)}
     assert paid[EVERY_KIND[0]] < 0.2 * full[EVERY_KIND[0]]  # a rare property
     assert paid[EVERY_KIND[1]] < 0.2 * full[EVERY_KIND[1]]  # one that hardly anybody lacks
@@ -278,10 +278,10 @@ MATCHING: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("epsilon", [1, 10])
-def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(epsilon: int) -> None:
+def test_theorem_SUBSET_VARIANCE_final_radii_cover_how_spread_the_rows_are(epsilon: int) -> None:
     """A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.
 
-    Mutants: settled by the released count alone, without room for its noise; without the weight of the sum; the
+    Mutants: final radii by the released count alone, without room for its noise; without the weight of the sum; the
     square of a sum subtracted without room for its noise, or not divided by the number of cells.
     """
     for seed in range(5):
@@ -289,7 +289,7 @@ def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(
             frame = sample(seed)
             for sql in MATCHING:
                 asker.ask(sql, epsilon=epsilon)
-            for sql, paid in zip(MATCHING, settled(asker), strict=True):
+            for sql, paid in zip(MATCHING, final_radii(asker), strict=True):
                 assert spread_of(asker, sql, frame) * UNITS_PER_ONE <= paid, sql
 
 
@@ -302,7 +302,7 @@ AFTER = {
 
 
 @pytest.mark.parametrize("epsilon", [1, 10])
-def test_theorem_SUBSET_VARIANCE_means_settle_for_the_spread_that_was_asked(
+def test_theorem_SUBSET_VARIANCE_final_radii_of_means_know_the_spread_that_was_asked(
     epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: squares of other rows, of another column, or without those of the count."""
@@ -317,7 +317,7 @@ def test_theorem_SUBSET_VARIANCE_means_settle_for_the_spread_that_was_asked(
             for sql in (*AFTER, ages):
                 asker.ask(sql, epsilon=epsilon)
                 other.ask(sql, epsilon=epsilon)
-            known, unknown = (settled(one)[len(AFTER) :] for one in (asker, other))
+            known, unknown = (final_radii(one)[len(AFTER) :] for one in (asker, other))
             for sql, paid in zip((*AFTER, ages), known, strict=True):
                 assert spread_of(asker, sql, sample(seed)) * UNITS_PER_ONE <= paid, sql
             if epsilon == 10:
@@ -332,7 +332,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_does_not_pay_for_what_all_rows_have_in_c
         for sql in (steady, far):
             asker.ask(sql, epsilon=10)
         full = [receipt.order.radius for receipt in asker.receipts()]
-        middle, end = (paid / whole for paid, whole in zip(settled(asker), full, strict=True))
+        middle, end = (paid / whole for paid, whole in zip(final_radii(asker), full, strict=True))
     assert 0.7 < middle < 0.8  # as if values were at both bounds; the count costs nothing
     assert end < 0.4  # 3 quarters of the way to a bound, and so 7 sixteenths of that
 
@@ -350,7 +350,7 @@ def test_rare_answers_leave_later_ones_narrower_than_common_answers_do() -> None
     assert rare < 0.75 * common
 
 
-def test_settling_never_widens_a_later_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_final_radii_never_widen_a_later_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """By what was released alone: a description makes no difference before and after."""
     with opened(described=False) as asker, monkeypatch.context() as changed:
         for sql in EVERY_KIND:
@@ -364,31 +364,31 @@ def test_settling_never_widens_a_later_answer(monkeypatch: pytest.MonkeyPatch) -
             assert narrow < ahead(full)
 
 
-def test_with_few_rows_nothing_is_settled() -> None:
+def test_with_few_rows_every_final_radius_is_the_full_one() -> None:
     """The theorem needs a hundred units; with fewer an answer pays what it was charged."""
     with opened(rows=99) as asker:
         asker.ask(EVERY_KIND[0], scale=5)
-        assert settled(asker) == [receipt.order.radius for receipt in asker.receipts()]
+        assert final_radii(asker) == [receipt.order.radius for receipt in asker.receipts()]
     with opened(rows=100) as asker:
         asker.ask(EVERY_KIND[0], scale=5)
-        assert settled(asker) < [receipt.order.radius for receipt in asker.receipts()]
+        assert final_radii(asker) < [receipt.order.radius for receipt in asker.receipts()]
 
 
-def test_where_the_size_is_private_nothing_settles_before_the_units_were_counted() -> None:
-    """Mutants: the public guess of the rows taken for their number; the count that settles itself."""
+def test_where_the_size_is_private_no_final_radius_is_less_before_the_units_were_counted() -> None:
+    """Mutants: the public guess of the rows taken for their number; the count that lowers its own radius."""
     rare = "SELECT COUNT(*) FROM t WHERE rare"
     with opened(adjacency="add-remove") as asker:
         asker.ask(rare, scale=20)
         asker.ask("SELECT COUNT(*) FROM t", scale=20)
-        assert settled(asker) == [receipt.order.radius for receipt in asker.receipts()]
+        assert final_radii(asker) == [receipt.order.radius for receipt in asker.receipts()]
         asker.ask(f"{rare} AND f1", scale=20)
-        assert settled(asker)[-1] < 0.4 * asker.receipts()[-1].order.radius
+        assert final_radii(asker)[-1] < 0.4 * asker.receipts()[-1].order.radius
         first, second, _ = asker.receipts()
-        assert settled(asker)[:2] == [first.order.radius, second.order.radius]
+        assert final_radii(asker)[:2] == [first.order.radius, second.order.radius]
 
 
 def test_an_answer_that_never_came_pays_in_full() -> None:
-    """Charged, and then the engine failed: nothing is known of it, so nothing is settled."""
+    """Charged, and then the engine failed: nothing is known of it, so its final radius is the full one."""
     with opened() as asker:
         asker.ask("SELECT COUNT(*) FROM t WHERE rare", scale=20)
         before = asker._ledger.totals().radius
@@ -530,7 +530,7 @@ def test_persons_are_the_units(adjacency: str) -> None:
             answer = asker.ask(sql, epsilon=1)
             assert "PERSONS-AS-ROWS" in answer.certificate.theorems
             assert ends(answer).low <= truth <= ends(answer).high, sql
-        for paid, receipt in zip(settled(asker), asker.receipts(), strict=True):
+        for paid, receipt in zip(final_radii(asker), asker.receipts(), strict=True):
             assert 0 < paid <= receipt.order.radius
 
 
@@ -657,7 +657,7 @@ def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_theorem_SUBSET_VARIANCE_a_mean_settles_for_the_spread_that_was_asked_with_it(
+def test_theorem_SUBSET_VARIANCE_the_final_radius_of_a_mean_knows_the_spread_that_was_asked_with_it(
     together: bool,
 ) -> None:
     """In one query, or in one batch; and for no less than how spread the rows are."""
@@ -668,7 +668,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_settles_for_the_spread_that_was_asked_wi
                 parts = ["AVG(steady) AS m", f"STDDEV({what}) AS s"]
                 asked = [", ".join(parts)] if together else parts
                 asker.ask_many([f"SELECT {part} FROM t WHERE f0" for part in asked], epsilon=10)
-                (paid[what],), (receipt,) = settled(asker), asker.receipts()
+                (paid[what],), (receipt,) = final_radii(asker), asker.receipts()
                 if what == "steady":
                     assert (
                         spread_of_both(receipt.order.detail, asker, sample(seed)) * UNITS_PER_ONE
@@ -824,10 +824,10 @@ def test_what_does_not_go_with_gaussian_noise_is_refused(facts: dict[str, Any], 
         opened(**facts)
 
 
-def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_settles_for_nothing_less() -> None:
+def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_has_its_full_radius() -> None:
     """Half of the sample is in the other table, and so are persons of no sample: their number looks like all.
 
-    Mutant: settle every answer, as if all that was counted belonged to the sample.
+    Mutant: lower the radius of every answer, as if all that was counted belonged to the sample.
     """
     unit = PrivacyUnit("add-remove", person="pid")
     visits = Table("visits", (BooleanColumn("ill"),), person="pid")

@@ -63,14 +63,14 @@ def test_a_monitor_pays_by_its_pure_part_or_by_its_radius(accounting: str, numer
 
 
 def test_an_amended_study_carries_all_of_it_and_every_radius_in_full(tmp_path: Path) -> None:
-    """Mutants: carried without ``pure``, without ``unproved``, or with radii as they were settled."""
+    """Mutants: carried without ``pure``, without ``unproved``, or with final radii."""
     old = write_study(tmp_path)
     with adyton.open(old) as curator:
         curator.ask(query(1), scale=1000)
         curator.open_monitor(positives=1, epsilon="0.1")
     with closing(SqliteLedger(old.with_suffix(".ledger"))) as ledger:
         ledger.charge(Order("discovered groups", "[]", 5, 70, unproved=True))
-        last = ledger.charge(Order("settled", "[]", 5, 90)).receipt
+        last = ledger.charge(Order("answered", "[]", 5, 90)).receipt
         ledger.remember(last.number, "[]", 30)
         ledger.charge(Order("the last one", "[]", 5, 20))
         before, radius = ledger.totals(), sum(receipt.order.radius for receipt in ledger.receipts())

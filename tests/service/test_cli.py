@@ -239,7 +239,7 @@ def test_bad_input_is_refused_with_its_code_and_charges_nothing(
 
 
 @pytest.mark.usefixtures("study")
-def test_a_refusal_says_requested_spent_limit_and_largest() -> None:
+def test_a_refusal_says_requested_spent_budget_and_largest() -> None:
     error = of(run("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2", "--json"))["error"]
     assert {"requested", "spent", "budget", "largest", "counted_in"} <= set(error)
     assert error["fits"] == {"epsilon": "1"}

@@ -75,7 +75,7 @@ def test_arrow_and_csv_by_accept(house: Served) -> None:
 
 
 def test_a_name_spends_its_part_and_no_more(house: Served) -> None:
-    """Mutants: the sub-limit does not travel; ``left`` forgets the own part."""
+    """Mutants: the budget share does not travel; ``left`` forgets the own part."""
     ana, ben = house.made("ana", budget_share="0.001"), house.made("ben")
     first = house.ask(ana, COUNT, share=1)
     assert first.status_code == 200

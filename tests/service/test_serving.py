@@ -310,7 +310,7 @@ class Names(RuleBasedStateMachine):
 
 
 def test_names_tokens_and_charges_against_a_model(tmp_path: Path) -> None:
-    """Mutants: a sub-limit that is not looked at; a total that is kept for another name."""
+    """Mutants: a budget share that is not looked at; a total that is kept for another name."""
     with served([write_study(tmp_path)]) as house:
         Names.house = house
         run_state_machine_as_test(

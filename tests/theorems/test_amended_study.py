@@ -100,7 +100,7 @@ def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:
     assert width(after) > width(without)
 
 
-def test_theorem_AMENDED_STUDY_what_was_settled_is_charged_in_full_again(tmp_path: Path) -> None:
+def test_theorem_AMENDED_STUDY_what_had_a_final_radius_is_charged_in_full_again(tmp_path: Path) -> None:
     """How spread the old rows were says nothing about the new ones.  Mutant: ``totals.radius`` is carried."""
     old, new = (
         write_study(tmp_path, name=name, more=VALID.format(more=""), high=high, rows=200)
@@ -109,8 +109,8 @@ def test_theorem_AMENDED_STUDY_what_was_settled_is_charged_in_full_again(tmp_pat
     with open_kept(old) as curator:
         for n in range(3):
             curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {110 + n}", scale=3)
-        settled, full = curator._ledger.totals().radius, sum(r.order.radius for r in curator.receipts())
-    assert settled < full
+        final, full = curator._ledger.totals().radius, sum(r.order.radius for r in curator.receipts())
+    assert final < full
     assert amend(*read(old, new)).first.spent_radius == full
 
 

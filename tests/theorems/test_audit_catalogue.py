@@ -173,7 +173,7 @@ def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         code, _ = run("--all", "--samples", "2000", "--write", str(target))
     assert code == 0
     text = target.read_text(encoding="utf-8")
-    assert "| randomized-response, 2 categories | replace | 1 |" in text
+    assert "| randomized-response, 2 categories | replace-one | 1 |" in text
     assert "none of them refuted" in text
     trials = islice(entry_named("gdp-queries").trials(target_of(bits=SeededByHash(5))), 1)
     report = AuditReport(tuple(try_one(trial, 2000, 0.999) for trial in trials))

@@ -113,7 +113,7 @@ def test_theorem_DESCRIBED_QUERIES_noise_goes_beyond_its_bound_as_seldom_as_it_s
 
 
 def test_theorem_DESCRIBED_QUERIES_the_failure_is_divided_once() -> None:
-    """What is kept for described queries, for settling and for counts is not used again."""
+    """What is kept for described queries, for final radii and for counts is not used again."""
     validity = Validity(Fraction(95, 100))
     kept = FOR_DESCRIBED + FOR_THEIR_NOISE + FOR_NOISE
     assert claims_failure(validity, "replace-one") == Fraction(5, 100) * (1 - kept)

@@ -69,7 +69,7 @@ def test_theorem_LAST_LOOK_ROUTES_a_monitor_whose_answers_were_lost_is_not_count
 
 @pytest.mark.parametrize(("accounting", "times"), [("gdp", 1), ("zcdp", 2)])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as_it_settled(
+def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_charged_not_by_final_radii(
     tmp_path: Path, accounting: str, times: int, adjacency: str
 ) -> None:
     """Mutants: the radius that the checkpoint knows; rho taken for mu**2."""
@@ -78,11 +78,11 @@ def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as
         curator.ask("SELECT COUNT(*) FROM people", scale=20)
     copy = copied(study, "copy.ledger")
     with adyton.open(study) as curator:
-        for age in range(90, 110):  # of nobody, so that answers settle for nearly nothing
+        for age in range(90, 110):  # of nobody, so that final radii are nearly nothing
             curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {age}", scale=2)
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 3", scale=1000)
-        charged, settled = told(curator).radius, Fraction(curator.ledger.totals().radius, UNITS_PER_ONE)
-        assert settled < charged / 3
+        charged, final = told(curator).radius, Fraction(curator.ledger.totals().radius, UNITS_PER_ONE)
+        assert final < charged / 3
         before = curator.last_look("0.05").threshold
     put_back(study, copy)
     _, receipt = accept_copy(study)
@@ -122,7 +122,7 @@ def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_monitors_halves_the_part_of
 
 
 def test_theorem_AMENDED_STUDY_carries_what_was_lost_in_full(tmp_path: Path) -> None:
-    """Mutant: the radius that the accepted receipt has, which is that of settled answers."""
+    """Mutant: the radius that the accepted receipt has, which is that of final radii."""
     study = written(tmp_path, "gdp")
     with adyton.open(study) as curator:
         curator.ask("SELECT COUNT(*) FROM people", scale=20)

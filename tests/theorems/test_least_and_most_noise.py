@@ -123,7 +123,7 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
 
 def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
-    monkeypatch.setattr(learned, "_settled", lambda *_: 0)
+    monkeypatch.setattr(learned, "_final_radius_of_part", lambda *_: 0)
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
     batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
@@ -158,10 +158,10 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             np.full(cells, round(units * mean + noise * scale / math.sqrt(cells)))
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
-        settled = learned._settled(
+        final = learned._final_radius_of_part(
             SimpleNamespace(only=part), released, learned.UnitRange(units, units), z, {}
         )
-        assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
+        assert final >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("cells", [1, 4])
@@ -192,17 +192,17 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     part = _noised("SELECT COUNT(*) AS n FROM t", scale)
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
-        settled = learned._settled(
+        final = learned._final_radius_of_part(
             SimpleNamespace(only=part), released, learned.UnitRange(units, units), z, {}
         )
-        assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
+        assert final >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
 
 def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_the_level(monkeypatch):
-    """Two of a mean, three of a variance: settling rests on the noise of each."""
+    """Two of a mean, three of a variance: the final radius rests on the noise of each."""
     seen = []
     monkeypatch.setattr(learned, "largest_normal", lambda failure: seen.append(failure) or 1.0)
-    monkeypatch.setattr(learned, "_settled", lambda *_: 0)
+    monkeypatch.setattr(learned, "_final_radius_of_part", lambda *_: 0)
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
     parts = [SimpleNamespace(only=_noised(*one)) for one in asked]
     batch = SimpleNamespace(plans=[SimpleNamespace(discovery=None, parts=parts)], radius=5)

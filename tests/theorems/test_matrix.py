@@ -50,7 +50,7 @@ WORKLOADS: list[LinearQueries] = [
 
 
 def _moves(cells: int, adjacency: Adjacency) -> list[tuple[np.ndarray, np.ndarray]]:
-    """All pairs of histograms of one unit (replace), or of one unit and none."""
+    """All pairs of histograms of one unit (replace-one), or of one unit and none."""
     points = [np.zeros(cells, dtype=np.int64), *np.eye(cells, dtype=np.int64)]
     if adjacency == "replace-one":
         return list(itertools.permutations(points, 2))

@@ -245,12 +245,12 @@ def test_theorem_SUBSET_VARIANCE_squares_beside_a_sum_cover_its_spread(
                 np.full(cells, round(ROWS * inside / cells * mean + noise * float(scale) / math.sqrt(cells)))
                 for mean, noise, scale in zip(means, off, part.mechanism.scales, strict=True)
             ]
-            settled = learned._settled(part, released, units, z, known)
-            assert settled >= min(exact * UNITS_PER_ONE, part.only.radius()) * (1 - 1e-9), (y, off)
+            final = learned._final_radius_of_part(part, released, units, z, known)
+            assert final >= min(exact * UNITS_PER_ONE, part.only.radius()) * (1 - 1e-9), (y, off)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_SUBSET_VARIANCE_a_mean_settles_by_its_own_squares(adjacency: str) -> None:
+def test_theorem_SUBSET_VARIANCE_the_final_radius_of_a_mean_knows_its_own_squares(adjacency: str) -> None:
     """What a study records covers the rows; for values that are close together it is a third of the charge.
 
     A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.

@@ -147,7 +147,7 @@ def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
             try:
                 one = compared(known, kind, 64, request_of(sql, known.table).alone, threshold)
             except adyton.InvalidRequest:
-                assert threshold > 1  # no share, and under replace no count, lies there
+                assert threshold > 1  # no share, and under replace-one no count, lies there
                 continue
             found = [integers([one], table)[0] >= one.least for table in tables]
             assert found == [truth(sql, threshold, table) for table in tables], (sql, threshold)

@@ -417,7 +417,7 @@ def test_theorem_L2_SENSITIVITY_of_whole_queries_on_all_neighboring_tables(
 def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
     measure: Measure, by: tuple[CategoryColumn, ...], adjacency: str
 ) -> None:
-    """All persons of at most two rows, against all others (replace) or against nobody (add-remove)."""
+    """All persons of at most two rows, against all others (replace-one) or against nobody (add-remove)."""
     table = replace(PEOPLE, columns=(AGE, SMOKER, OR_NULL if OR_NULL in by else REGION))
     query = Query(table, (("value", measure),), by=by)
     unit = PrivacyUnit(adjacency, "who", 2)  # type: ignore[arg-type]

@@ -231,7 +231,7 @@ def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries
 ) -> None:
     """The third study has the interval of a study that was charged the same before, to the last digit.
 
-    On the same rows by what answers settled for; on related rows, of which they say nothing, in full.
+    On the same rows by final radii; on related rows, of which answers say nothing, in full.
     """
     rows, declared = 4000, Validity(Fraction(95, 100))
     data = pd.DataFrame({"v": np.arange(rows) % 101})
@@ -245,10 +245,10 @@ def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries
     ):
         with open_kept(study_of(name, shared_budget, **said), data=data) as curator:
             curator.ask(query, scale=60)
-            (receipt,), settled = curator.receipts(), curator._ledger.final_cost(1).radius
-        assert settled < receipt.order.radius / 1.2
+            (receipt,), final = curator.receipts(), curator._ledger.final_cost(1).radius
+        assert final < receipt.order.radius / 1.2
         number = alone.charge(replace(receipt.order, query="another")).receipt.number
-        alone.remember(number, "[]", settled if kind == "same" else None)
+        alone.remember(number, "[]", final if kind == "same" else None)
     last = "SELECT COUNT(*) FROM three WHERE v < 50"
     with open_kept(study_of("three", None, **said), data=data, ledger=alone) as curator:
         (expected,) = curator.preview(last, scale=60).population.values()

@@ -260,7 +260,7 @@ def parse_there(table: TableOfPersons) -> Any:
 
 
 def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
-    """Under replace the persons are a public number only where everybody is in the table.
+    """Under replace-one the persons are a public number only where everybody is in the table.
 
     Mutant: a condition on persons is forgotten where everybody is counted.
     """

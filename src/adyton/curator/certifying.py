@@ -255,8 +255,8 @@ class PopulationClaims:
             totals = counted_totals(self._ledger)
             cap.check(totals.receipts, totals.radius, radius)
 
-    def settling_units(self, batch: PricedBatch) -> UnitRange | None:
-        """How many units there are, where answers may settle for less than they were charged."""
+    def units_of_final_cost(self, batch: PricedBatch) -> UnitRange | None:
+        """How many units there are, where final validity costs may be less than what was charged."""
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
@@ -274,13 +274,13 @@ class PopulationClaims:
         return None
 
     def noise_failure(self, number: int) -> Fraction:
-        """How likely the noise of this answer may be larger than settling takes it to be."""
+        """How likely the noise of this answer may be larger than its final radius takes it to be."""
         assert isinstance(self._population, SubsetPopulation)
         return self._population.noise_failure(counted_number(self._ledger, number))
 
     def final_cost(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> FinalCost | None:
         """What validity pays for the answer, now that it is known; None: what was charged."""
-        population, units = self._population, self.settling_units(batch)
+        population, units = self._population, self.units_of_final_cost(batch)
         if units is None:
             return None
         assert isinstance(population, SubsetPopulation)

@@ -20,7 +20,7 @@ _SPENT = "counted for validity"
 _DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3), (14, 4), (4, 2))
 _NO_LIMIT = (
     "Validity sets no limit here: population intervals get wider with what counts for it. The newest "
-    "query counts in full, until its answer settles for less."
+    "query counts in full, until its answer gives its final validity cost."
 )
 _TITLE = "What was left after each receipt"
 Points = Sequence[tuple[int, float]]

@@ -1,7 +1,7 @@
 """What answers teach once they are known: how spread the units can have been, not how spread ever.
 
 A query is charged as if its values were as far apart as they can be.  Where few units have a property,
-or few rows are in a filter, the released counts show it, but for the noise; then the answer settles for
+or few rows are in a filter, the released counts show it, but for the noise; then the final validity cost is
 less, and all later answers have narrower intervals.  Theorem: SUBSET-VARIANCE.
 
 A variance or a standard deviation that was asked has a population interval with a level of its own, so its
@@ -62,7 +62,7 @@ from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.nodes import Query
 from adyton.query.request import request_of
 from adyton.study import Study
-from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
+from adyton.validity.subset.tails import FINAL_RADIUS_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _MOST_TOGETHER = 100  # queries of a batch that is looked at: all of them have to be read again
@@ -105,7 +105,7 @@ def final_radius(
     Assumes:  the number of units is in ``units`` and ``squares`` are right, each with a level of its own.
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
-    if units.least < SETTLED_FROM or any(plan.discovery is not None for plan in batch.plans):
+    if units.least < FINAL_RADIUS_FROM or any(plan.discovery is not None for plan in batch.plans):
         return batch.radius
     parts = [
         (part, released)
@@ -116,15 +116,16 @@ def final_radius(
     z = largest_normal(failure / columns)  # each has a sum over all cells, whose noise has to be small
     # Never 0: a query after it was not fixed in advance, and must not pay as if it had been.
     return min(
-        batch.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
+        batch.radius,
+        max(1, sum(_final_radius_of_part(part, released, units, z, squares) for part, released in parts)),
     )
 
 
-def _settled(
+def _final_radius_of_part(
     part: MeasurePlan, released: Columns, units: UnitRange, z: float, squares: Mapping[Hashable, float]
 ) -> int:
-    """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
-    far from 0 the sums of the others are.
+    """By the noisy count of what the part adds up, which is its last column, and by how far from 0 the sums
+    of the others are.
     """
     noisy, full = part.only, part.only.radius()
     low, high = noisy.reading.sensitivity.boxes[-1]
@@ -233,16 +234,16 @@ def _weight(noisy: NoisyReading, beside: int = 0) -> Fraction:
 def radius_in_full(study: Study, order: Order) -> int:
     """The radius that was charged, in units of 10**-18; at least that, for all that a restored copy has lost.
 
-    A checkpoint knows the radii of lost receipts only as their answers settled them.  But none was charged
-    more than its price: privacy pays at least the distance from a unit that adds nothing, and validity at
-    most that.
+    A checkpoint knows only the final radii of lost receipts.  But none was charged more than its price:
+    privacy pays at least the distance from a unit that adds nothing, and validity at most that.
 
     Claim:    the squared radii of what the order stands for, as they were charged, sum to at most this.
-    Assumes:  where answers may settle, every amount is what all Gaussian noise of its order costs, or more.
+    Assumes:  where final radii may be less, every amount is what all Gaussian noise of its order costs, or
+              more.
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
-    settles = study.accounting != "pure" and not study.one_by_one
-    if not settles or order.kind != "restored":
+    may_be_less = study.accounting != "pure" and not study.one_by_one
+    if not may_be_less or order.kind != "restored":
         return order.radius
     return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
 

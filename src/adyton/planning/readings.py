@@ -1,7 +1,7 @@
 """From a measure to the integers that must be read to answer it.
 
 A mean is read as a centred sum and a count: centring halves what one unit can do to the sum.  Where the
-number of rows is public (replace) and nothing is filtered, a proportion needs no second number.
+number of rows is public (replace-one) and nothing is filtered, a proportion needs no second number.
 """
 
 from __future__ import annotations

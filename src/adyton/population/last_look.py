@@ -42,7 +42,7 @@ def look(
 ) -> LastLook:
     """What a p-value means at the level ``alpha`` after everything that was released.
 
-    ``told`` has all radii as they were charged: that answers settled for less holds with a failure of its
+    ``told`` has all radii as they were charged: final radii, which are less, hold with a failure of their
     own, which a test at a small level could not bear.  Of all routes that apply the best is taken, and named.
     ``described``: that of the test, which nothing that was released makes longer.
     Theorem: LAST-LOOK-ROUTES.

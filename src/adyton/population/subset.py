@@ -101,8 +101,8 @@ class SubsetPopulation(Population):
         return most_squares(part, released, self._certain_of_variances(context))
 
     def squares_failure(self, context: PopulationContext) -> Fraction:
-        """How likely it may be that the noise of the squares of a variance is larger than means that settle
-        by them take it to be: a part of the level of that variance, where it stands.
+        """How likely it may be that the noise of the squares of a variance is larger than final radii of
+        means take it to be: a part of the level of that variance, where it stands.
         """
         return Fraction(self._certain_of_variances(context).level * EACH)
 
@@ -139,7 +139,7 @@ class SubsetPopulation(Population):
         return least_outside(self.study, units, self._failure * FOR_COUNTS)
 
     def noise_failure(self, query: int) -> Fraction:
-        """How likely it may be that the noise of this answer is larger than settling takes it to be."""
+        """How likely the noise of this answer may be larger than its final radius takes it to be."""
         return self._failure * FOR_NOISE * Fraction(OpenLevels().share(query))
 
     def _after(self, context: PopulationContext) -> list[Certain]:

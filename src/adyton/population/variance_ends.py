@@ -27,7 +27,7 @@ from adyton.validity.subset.widths import ratio_ends
 PLACES = np.linspace(-1.0, 1.0, 17)
 """In halves of the range, from its middle: eighths, which floats hold exactly."""
 EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
-"""Of the level: for each place, for the sum of the squares, and for the noise of the squares in settling."""
+"""Of the level: for each place, for the sum of the squares, and for the noise of squares in final radii."""
 OF_LEAST = 1 / 8
 """Beside that level, as a part of it: for the lower ends, all places together."""
 _ROUNDS = 3

@@ -279,7 +279,7 @@ def _registered_value(text: str, study: Study) -> list[str]:
     query = request.query
     if query.discovers_groups:
         raise InvalidRequest(
-            f"validity.registered: {text!r:.100} has groups that are found in the data, so nothing says in "
+            f"validity.registered: {text!r:.100} has discovered groups, so nothing says in "
             "advance which they are: declare the column as a category, or leave this query out"
         )
     return [canonical_value(query, measure) for _, measure in query.measures]

@@ -24,7 +24,7 @@ _COUNTING = Fraction(1, 100)  # of the failure, in a pure study
 
 MethodName = Literal["subset", "split", "rounding"]
 
-FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
+FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than final radii take it to be
 FOR_THEIR_NOISE = Fraction(1, 64)  # that the noise of described queries is; for their rows FOR_DESCRIBED
 FOR_COUNTS = Fraction(1, 32)  # that what is said of the number of units is right, where it is private
 

@@ -49,12 +49,12 @@ def group_mu_squared(mu_squared: Fraction, members: int) -> Fraction:
 def parallel(parts: Sequence[Guarantee], adjacency: Adjacency) -> Guarantee:
     """What mechanisms reveal together that each see one cell of a partition of the table.
 
-    Claim:    add-remove: the largest epsilon and the largest delta.  replace: a unit may leave one cell
-              and enter another, or change within one: twice the largest epsilon, and delta (1 + e^epsilon)
-              of the largest.
+    Claim:    add-remove: the largest epsilon and the largest delta.  replace-one: a unit may leave one
+              cell and enter another, or change within one: twice the largest epsilon, and delta
+              (1 + e^epsilon) of the largest.
     Assumes:  each part is (epsilon_i, delta_i)-DP for **add-remove** on its own cell, the cell of a unit
-              depends on that unit alone, and cells are disjoint.  A part that is private for replace only
-              may publish the size of its cell, so nothing could be said.
+              depends on that unit alone, and cells are disjoint.  A part that is private for replace-one
+              only may publish the size of its cell, so nothing could be said.
     Source:   McSherry 2009 (Privacy integrated queries), Theorem 4; the second half derived here.
     Theorem: PARALLEL-COMPOSITION.
     """

@@ -66,7 +66,7 @@ class WrittenTogether:
         return self._of_each(measurement_from_text(text))
 
     def final_cost(self, number: int, kept: Sequence[Stored]) -> FinalCost | None:
-        units, measurement = self.claims.settling_units(self.batch), kept[0].released[0][0]
+        units, measurement = self.claims.units_of_final_cost(self.batch), kept[0].released[0][0]
         if units is None:
             return None
         assert isinstance(measurement, MeasuredIntegers)

@@ -142,7 +142,7 @@ def _chart() -> Chart:
 
 _NOTES = (
     "Replacing somebody is removing one person and adding another: a histogram moves in two cells.",
-    "adyton's bound for a sum under replace is 10, not 9: a row without a value is a neighbor too.",
+    "adyton's bound for a sum under replace-one is 10, not 9: a row without a value is a neighbor too.",
     "So a mean is read as a centred sum (half the sensitivity, measured in doubled steps) and a count.",
     "Every table of 3 rows was tried; more rows change nothing but the average's 299/n.",
 )

@@ -33,7 +33,7 @@ from adyton.planning.learned import UnitRange
 from adyton.planning.measures.additive import population_bound_of
 from adyton.population.base import PopulationContext
 from adyton.population.subset import SubsetPopulation
-from adyton.validity.subset.tails import SETTLED_FROM
+from adyton.validity.subset.tails import FINAL_RADIUS_FROM
 
 PURE = Absent("in a pure study nothing is proved about the population for values that are measured together")
 CHOSEN_LATE = Absent("it was derived from an earlier answer, which may have led to it: ask it to get one")
@@ -238,7 +238,7 @@ def final_radius_together(
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
     own = measurement.noise.mechanism
-    if not isinstance(own, GaussianMeasured) or units.least < SETTLED_FROM:
+    if not isinstance(own, GaussianMeasured) or units.least < FINAL_RADIUS_FROM:
         return charged
     rows, deviation = own.strategy.rows, deviation_of(own)
     noise = deviation * math.sqrt(float(special().chdtri(rows, float(failure)))) * (1 + COARSE)

@@ -93,7 +93,7 @@ def best_residuals(
 
     ``energies``: of each set, the sum of the squares of ``components`` over all queries.
 
-    Claim:    for add-remove no other weights have less; for replace the total is measured as well as it
+    Claim:    for add-remove no other weights have less; for replace-one the total is measured as well as it
               can be without moving the diameter.
     Source:   Xiao, He, Zhang, Kifer 2023 (the square root); the cube root derived on the theorem's page.
     Theorem: RESIDUAL-STRATEGY.

@@ -51,7 +51,7 @@ def the_queries(workload: LinearQueries) -> Strategy:
 def with_free_total(strategy: Strategy) -> Strategy:
     """The same with as much of the total as replacing a unit cannot reveal.
 
-    Claim:    its replace diameter is that of ``strategy``: the total of two units is the same, and a unit
+    Claim:    its replace-one diameter is that of ``strategy``: the total of two units is the same, and a unit
               that is in no cell is no farther from the others than these are from each other.
     """
     room = strategy.l2_diameter_squared("replace-one") - strategy.l2_diameter_squared("add-remove")

@@ -58,7 +58,7 @@ class CapsContract:
                 ledger.charge(order(radius=1, cap=cap))
         assert ledger.charge(order(radius=1, cap=Cap(6, 2))).fresh
 
-    def test_a_cap_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
+    def test_a_cap_does_not_widen_the_budget(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(11, cap=Cap(100, 100)))

@@ -37,7 +37,7 @@ class ChargesContract:
         assert trace(ledger) == before
         assert ledger.charge(order(3, request="too-much")).fresh
 
-    def test_a_refusal_says_requested_spent_limit_and_largest(self, make_ledger: MakeLedger) -> None:
+    def test_a_refusal_says_requested_spent_budget_and_largest(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10**18)
         ledger.charge(order(7 * 10**17))
         with pytest.raises(PrivacyRefused) as refused:
@@ -55,14 +55,14 @@ class ChargesContract:
         }
         assert facts == expected
 
-    def test_the_limit_may_be_filled_exactly_and_not_by_one_unit_more(self, make_ledger: MakeLedger) -> None:
-        limit = 3 * 10**30 + 1  # far above 64 bits
-        ledger = make_ledger(limit)
+    def test_the_budget_may_be_filled_exactly_and_not_by_one_unit_more(self, make_ledger: MakeLedger) -> None:
+        budget = 3 * 10**30 + 1  # far above 64 bits
+        ledger = make_ledger(budget)
         with pytest.raises(PrivacyRefused):
-            ledger.charge(order(limit + 1))
-        ledger.charge(order(limit - 1))
+            ledger.charge(order(budget + 1))
+        ledger.charge(order(budget - 1))
         ledger.charge(order(1))
-        assert ledger.spent() == limit
+        assert ledger.spent() == budget
         with pytest.raises(PrivacyRefused):
             ledger.charge(order(1))
 
@@ -160,7 +160,7 @@ class RequestsContract:
         ledger = make_ledger(10)
         first = ledger.charge(order(7, request="a"))
         assert first.fresh
-        for _ in range(3):  # 7 more would not fit: the look-up comes before the limit
+        for _ in range(3):  # 7 more would not fit: the look-up comes before the budget
             assert ledger.charge(order(7, request="a")) == Charged(first.receipt, fresh=False)
         assert (ledger.spent(), ledger.count()) == (7, 1)
 

@@ -7,7 +7,7 @@ from adyton.testing import LedgerContract
 class TestMyLedger(LedgerContract):
     @pytest.fixture
     def make_ledger(self):
-        return lambda limit: MyLedger(...)       # a new, empty ledger each time
+        return lambda budget: MyLedger(...)      # a new, empty ledger each time
 
     @pytest.fixture
     def reopen(self):                            # leave out if the ledger does not outlive its process
@@ -50,7 +50,7 @@ class LedgerContract(
 
     @pytest.fixture
     def make_ledger(self) -> MakeLedger:
-        raise NotImplementedError("supply a fixture make_ledger: limit -> a new, empty ledger")
+        raise NotImplementedError("supply a fixture make_ledger: budget -> a new, empty ledger")
 
     @pytest.fixture
     def reopen(self) -> Reopen:

@@ -23,11 +23,11 @@ class LedgerMachine(RuleBasedStateMachine):
     charged, by the answer that was there by then.
     """
 
-    limit = 60
+    budget = 60
 
     def __init__(self, make_ledger: MakeLedger) -> None:
         super().__init__()
-        self.ledger = make_ledger(self.limit)
+        self.ledger = make_ledger(self.budget)
         self.orders: list[Order] = []
         self.budget_shares: list[int | None] = []
         self.by_request: dict[tuple[str | None, str], int] = {}
@@ -67,7 +67,7 @@ class LedgerMachine(RuleBasedStateMachine):
         elif earlier is not None:
             with pytest.raises(InvalidRequest):
                 self.ledger.charge(wanted)
-        elif self.spent() + amount > self.limit or self.beyond(wanted):
+        elif self.spent() + amount > self.budget or self.beyond(wanted):
             with pytest.raises(BudgetRefused):
                 self.ledger.charge(wanted)
         else:
@@ -117,7 +117,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def totals_agree(self) -> None:
         totals = self.ledger.totals()
         assert self.ledger.count() == totals.receipts == len(self.orders)
-        assert self.ledger.spent() == totals.spent == self.spent() <= self.limit
+        assert self.ledger.spent() == totals.spent == self.spent() <= self.budget
         assert self.ledger.spent_radius() == totals.radius == self.radius()
         assert totals.pure == sum(o.pure for o in self.orders)
         assert totals.unproved == sum(o.unproved for o in self.orders)

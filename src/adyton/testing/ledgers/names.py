@@ -1,4 +1,4 @@
-"""The part of the ledger's contract that speaks of names: who asks, and how much of the limit is theirs."""
+"""The part of the ledger's contract that speaks of names: who asks, and how much of the budget is theirs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from adyton.testing.ledgers.orders import (
     trace,
 )
 
-NOT_SUB_LIMITS = [value for value in NOT_AMOUNTS if value is not None and (value is False or value != 0)]
+NOT_BUDGET_SHARES = [value for value in NOT_AMOUNTS if value is not None and (value is False or value != 0)]
 
 
 class NamesContract:
-    """A sub-limit is a condition of one charge, looked at in the same transaction as the limit."""
+    """A budget share is a condition of one charge, looked at in the same transaction as the budget."""
 
     def test_each_name_has_a_total_of_its_own(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
@@ -63,7 +63,7 @@ class NamesContract:
         with pytest.raises(PrivacyRefused):
             ledger.charge(order(1, by="ben", budget_share=0))
 
-    def test_a_budget_share_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
+    def test_a_budget_share_does_not_widen_the_budget(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         ledger.charge(order(8, by="ben"))
         with pytest.raises(PrivacyRefused) as refused:
@@ -82,7 +82,7 @@ class NamesContract:
         whose = {"whose": "analyst", "asked_for": "query", "counted_in": ledger.header.accounting}
         assert refused.value.facts == facts | whose
         ledger.charge(order(7 * tenth, by="ben"))
-        with pytest.raises(PrivacyRefused) as nearly:  # the limit of all leaves less than the own one
+        with pytest.raises(PrivacyRefused) as nearly:  # the budget of all leaves less than the share
             ledger.charge(order(tenth, by="ana", budget_share=25 * tenth // 10))
         assert nearly.value.facts["largest"] == "0.05"
         with pytest.raises(PrivacyRefused) as lowered:
@@ -119,7 +119,7 @@ class NamesContract:
             ledger.charge(order(by=name))
         assert ledger.count() == 0
 
-    @pytest.mark.parametrize("value", NOT_SUB_LIMITS, ids=short)
+    @pytest.mark.parametrize("value", NOT_BUDGET_SHARES, ids=short)
     def test_what_is_no_budget_share_charges_nothing(self, make_ledger: MakeLedger, value: Any) -> None:
         ledger = make_ledger(10)
         with pytest.raises(InvalidRequest):

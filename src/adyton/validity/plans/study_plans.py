@@ -85,7 +85,7 @@ class StudyPlan:
 
     @property
     def _spent(self) -> float:
-        """The part of the radius that is expected to be settled for."""
+        """The final radius that is expected, as a part of the full one."""
         variance = variance_of(self.expected)
         return 1.0 if variance is None else min(1.0, 4 * variance)
 

@@ -107,7 +107,7 @@ KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97
 """Parts for Gaussian answers and for releases that are not."""
 _FOR_PURE = 1 / 32  # of the failure, for queries after such a release
 _FORESEEN = 0.98  # of the rest, for the part that a plan foresees
-SETTLED_FROM = 100  # units: with fewer, no answer settles for less than its full radius
+FINAL_RADIUS_FROM = 100  # units: with fewer, every final radius is the full one
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def gaussian_price(units: int, spent: float, kept: float) -> float:
     ((1 - c) / c) (n + 2) mu0**2 / 2 and a trifle, rounded up: n + 2 covers n**2 / (n - 1), the trifle that
     the size of a part is a whole number.  Theorem: SUBSET-VARIANCE.
     """
-    whole_size = 1 / (4 * kept**3 * (SETTLED_FROM - 1))
+    whole_size = 1 / (4 * kept**3 * (FINAL_RADIUS_FROM - 1))
     return ((1 - kept) / kept * (units + 2) / 2 + whole_size) * spent * SAFE
 
 

@@ -242,7 +242,7 @@ if (checking) {
         head ? `The digest that you gave is that of ${chain.found ? "receipt " + chain.found : "the first link"}.`
           : "No digest was given to compare with: a server that wrote the whole chain anew would not be noticed.",
         `Newest digest, to keep elsewhere: ${newest}`,
-        "Not checked, because it cannot be from here: that answers were computed from the right rows with the right noise, what stored answers settled for validity, queries of others, and that others are shown the same chain: compare digests with them.");
+        "Not checked, because it cannot be from here: that answers were computed from the right rows with the right noise, the final validity costs of stored answers, queries of others, and that others are shown the same chain: compare digests with them.");
     } catch (fault) {
       said(place, "problem", `NOT verified: ${fault.message}.`);
     }

@@ -24,7 +24,7 @@ class Product:
     Claim:    as for ``Strategy``: the diameters are not smaller than the largest distances of what two
               neighboring histograms measure, and a ball of ``l2_radius_squared`` holds what a unit can add.
     Assumes:  a unit adds 1 to one cell, or to none.
-    Source:   McKenna, Miklau, Hay, Machanavajjhala 2018 (HDMM); replace derived on the theorem's page.
+    Source:   McKenna, Miklau, Hay, Machanavajjhala 2018 (HDMM); replace-one derived on the theorem's page.
     Theorem: PRODUCT-STRATEGY.
     """
 

@@ -56,8 +56,8 @@ class Residuals:
     Claim:    as for ``Strategy``: neighboring tables of counts measure what lies within the diameters of
               each other, and a ball of ``l2_radius_squared`` holds what a unit can add.
     Assumes:  a unit adds 1 to one cell of the product, or to none.
-    Source:   Xiao, He, Zhang, Kifer 2023 (ResidualPlanner); the class aside, replace and whole numbers
-              derived on the theorem's page.  Theorem: RESIDUAL-STRATEGY.
+    Source:   Xiao, He, Zhang, Kifer 2023 (ResidualPlanner); the class aside, replace-one and whole
+              numbers derived on the theorem's page.  Theorem: RESIDUAL-STRATEGY.
     """
 
     name = "marginals"
