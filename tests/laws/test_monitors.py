@@ -793,6 +793,31 @@ def test_law_who_feeds_while_another_closes_gets_nothing() -> None:
     assert monitor.answers() == []
 
 
+@pytest.mark.parametrize("end", ["close", "halt"])
+def test_law_who_is_overtaken_by_the_end_is_refused_in_plain_words(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at public facts and that of the kernel.  Mutant: no second ``asked()`` at the end."""
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    (late, _, _), (quick, _, _) = asker(known, ledger), asker(known, ledger, seed=2)
+    monitor, other = late.open_monitor(positives=1, epsilon=300), quick.monitor(1)
+    looks, own = [], monitor._running
+
+    def running() -> Any:
+        progress = own()
+        looks.append(progress)
+        if len(looks) == 2:  # after the number was read
+            other.close() if end == "close" else other.feed(COUNT.format(50), above=ALWAYS)
+        return progress
+
+    monkeypatch.setattr(monitor, "_running", running)
+    with pytest.raises(adyton.CuratorError, match="was closed" if end == "close" else "has halted"):
+        monitor.feed(COUNT.format(50), above=ALWAYS)
+    assert len(looks) == 2
+    assert len(monitor.answers()) == (end == "halt")
+
+
 def test_law_who_closes_while_another_feeds_closes_after_the_answer() -> None:
     known = study("pure", epsilon="400")
     ledger = MemoryLedger(header(known))

@@ -85,6 +85,8 @@ class Comparisons:
         while (what := asked()) is not None:
             state = self._state()
             if state.closed or state.watch.left < 1:
+                if asked() is None:  # another ended it since: the caller refuses it, in words of its own
+                    return None
                 raise TypeError("nothing is compared after the end")
             if what.feeds > state.feeds:
                 raise self._lost()
