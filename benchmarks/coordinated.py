@@ -18,13 +18,13 @@ from adyton.kernel.accounting import gaussian
 from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from adyton.kernel.terms.expressions import And, Compare
 from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Count
 from adyton.monitors.pmw.run import PrivateMwPlan
+from adyton.noise_intervals.sparse import numeric_sparse_for_cost
 from adyton.planning.coordinated.linear_query import BoxQuery
 from adyton.planning.coordinated.range_workload import IdentityQueries, Ranges
 from adyton.planning.coordinated.strategies import components, identity
@@ -200,7 +200,7 @@ def private_mw() -> list[dict[str, object]]:
     random = np.random.default_rng()
     histogram, queries = people(random), conjunctions(random)
     exact = np.array([int(q.numerator(histogram)) for q in queries])
-    machine = NumericSparse.for_cost(Fraction(EPSILON), UPDATES)
+    machine = numeric_sparse_for_cost(Fraction(EPSILON), UPDATES)
     spread = float(machine.sparse.threshold_scale) + float(machine.sparse.query_scale)
     plan = PrivateMwPlan(histogram.size, UNITS, machine, threshold=round(5 * spread), gap=2 * spread / UNITS)
     start = time.perf_counter()

@@ -75,8 +75,8 @@ def study(rows: int) -> Study:
         IntegerColumn("score", 0, 100),
     )
     table = adyton.Table("people", columns, rows=rows)
-    limit = adyton.Guarantee(epsilon=1, delta=1e-9)
-    return Study(table, adyton.PrivacyUnit("replace-one"), limit, validity=VALID)
+    budget = adyton.Guarantee(epsilon=1, delta=1e-9)
+    return Study(table, adyton.PrivacyUnit("replace-one"), budget, validity=VALID)
 
 
 @contextmanager
@@ -187,8 +187,8 @@ def _studied(name: str, folder: Path) -> adyton.Curator:
 
     plain = study_of(name, folder)
     table = replace(plain.table, rows=CORPUS_ROWS, lines=None)
-    limit = adyton.Guarantee(epsilon=1, delta=1e-9)
-    return mock_of(replace(plain, table=table, limit=limit, validity=VALID), CORPUS_ROWS)
+    budget = adyton.Guarantee(epsilon=1, delta=1e-9)
+    return mock_of(replace(plain, table=table, budget=budget, validity=VALID), CORPUS_ROWS)
 
 
 def _previews(curator: adyton.Curator, study_name: str) -> Iterator[tuple[tuple[str, str], float]]:
