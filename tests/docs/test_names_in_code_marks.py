@@ -118,7 +118,7 @@ def test_what_does_not_exist_is_seen(tmp_path: Path) -> None:
     """The mutants: a hook that is gone, a file that moved, an option of another command."""
     page = tmp_path / "page.md"
     page.write_text(
-        "`_calibrator` in `planning/plans.py`, `noise_kind` in `planning/price.py`, `price.py`, `src/adytons/`"
+        "`_calibrator` in `planning/plans.py`, `price_of` in `planning/price.py`, `price.py`, `src/adytons/`"
     )
     assert unknown_words(page) == ["_calibrator", "adytons"]
     assert missing_files(page) == ["planning/plans.py", "src/adytons/"]

@@ -91,7 +91,7 @@ def test_what_a_monitor_costs_is_as_on_the_page(monotone: bool, refresh: bool) -
 def test_what_values_of_positives_cost_is_as_on_the_page(gaussian: bool, adjacency: str) -> None:
     """Each of c values: (D/s)**2 or D/s for privacy, half as far for validity.
 
-    Mutants: each factor of ``stability_cost`` and of ``of_validity`` where there are values.
+    Mutants: each factor of ``of_validity`` where there are values.
     """
     a, b, c, d, s = Fraction(7), Fraction(50), 3, 2, Fraction(90)
     machine = NumericSparse(Sparse(c, a, b, d), s, gaussian)
@@ -99,7 +99,7 @@ def test_what_values_of_positives_cost_is_as_on_the_page(gaussian: bool, adjacen
     run = reach / a + c * 2 * reach / b
     gdp = due_of(Monitor(machine), in_study("gdp", adjacency))
     if gaussian:
-        assert gdp.radius == c * units_up(Fraction(reach, 2) ** 2 / s**2)
+        assert gdp.radius == units_up(c * Fraction(reach, 2) ** 2 / s**2)
         assert gdp.pure == units_up(run)
     else:
         assert gdp.radius == 0
@@ -126,7 +126,7 @@ def pmw(total: Any = None, reading: Reading | None = None, **more: Any) -> Pmw:
 def test_what_counts_with_guesses_cost_is_as_on_the_page(gaussian: bool) -> None:
     """The comparisons, and the number of units as one more count.  An exchange moves a count by 1.
 
-    Mutants: each part of ``Pmw.due`` and of ``_validity_with_total``.
+    Mutants: each part of ``Pmw.due`` and of ``of_validity``.
     """
     known, s = in_study(), Fraction(30)
     total = GaussianNoise((s,)) if gaussian else GeometricNoise((s,))

@@ -20,7 +20,6 @@ from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PureCost
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms import randomized_response as rr
-from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.key_selection import LEAST_PROBABILITY, KeySelection
 from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginals
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, rate_of
@@ -52,7 +51,7 @@ def test_noise_for_a_price_costs_that_and_hardly_less(price: Fraction, adjacency
             noise_for_cost(GaussianNoise, moves, price),
             noise_for_cost(GeometricNoise, moves, price),
         ):
-            cost = noise.cost(moves).gdp if noise.norm == 2 else noise.cost(moves).pure
+            cost = noise.cost(moves).gdp if noise.gaussian else noise.cost(moves).pure
             assert price / SHADE**2 <= cost <= price
         rows = rng.randint(1, 3)
         gaussian = GaussianMeasured.for_cost(strategy, kind, price, rows)
@@ -72,16 +71,16 @@ def test_noise_for_a_price_costs_that_and_hardly_less(price: Fraction, adjacency
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("units", [1, 7, 10**6, 10**18, 37 * 10**17])
 def test_units_buy_the_largest_epsilon_that_they_pay_for(units: int, accounting: str) -> None:
-    """Mutants: ``largest_epsilon`` and ``cost_of_units`` with another border."""
+    """Mutants: ``largest_epsilon`` and ``noise_cost`` with another border."""
     rule = accounting_named(accounting)
     for kind in (PureCost, BoundedRangeCost):
-        found = largest_epsilon(rule, units, kind)
+        found = rule.largest_epsilon(units, kind)
         assert rule.amount(kind(found)) <= units
         assert rule.amount(kind(found * (1 + F(3, 10**12)))) > units or units < 10**15
-    assert cost_of_units(accounting, units) == F(units, 10**18) * (2 if accounting == "zcdp" else 1)
+    assert rule.noise_cost(units) == F(units, 10**18) * (2 if accounting == "zcdp" else 1)
     for bad in (0, -1):
         with pytest.raises(InvalidRequest):
-            cost_of_units(accounting, bad)
+            rule.noise_cost(bad)
 
 
 @pytest.mark.parametrize("most", [0, 1, 5, 10**6, 10**18 - 3 * 10**6])

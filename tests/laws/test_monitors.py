@@ -31,7 +31,7 @@ from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 from adyton.kernel.special.monitor import replace_one_cost
 from adyton.monitors.kinds import KINDS
 from adyton.monitors.notes import MonitorEntry, chained, entry_of
-from adyton.monitors.plan import largest_epsilon, machine_of
+from adyton.monitors.plan import machine_of
 from adyton.study import Study, Validity
 from adyton.textbook.above_threshold import AboveThreshold
 from kept_rows import kept_engine
@@ -124,7 +124,7 @@ def test_law_the_price_is_charged_once_and_before_any_reading(
 def test_law_the_largest_pure_epsilon_that_fits_is_bought(accounting: str) -> None:
     rule = study(accounting).rule
     for units in (1, 10**6, 10**14, 56 * 10**15, 10**18, 10**20):
-        epsilon = largest_epsilon(rule, units)
+        epsilon = rule.largest_epsilon(units, PureCost)
         assert rule.amount(PureCost(epsilon)) <= units
         if units > 10**12:
             assert rule.amount(PureCost(epsilon * (1 + Fraction(1, 10**8)))) > units
@@ -199,7 +199,7 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(accounting: s
     if accounting == "pure":
         radius, pure = stability_units(ComposedCost(((PureCost(exchanged), 1), (value, 3)))), 0
     else:  # values are Gaussian counts, and comparisons are not
-        radius, pure = 3 * stability_units(value), units_up(exchanged)
+        radius, pure = stability_units(ComposedCost(((value, 3),))), units_up(exchanged)
     assert (receipt.order.radius, receipt.order.pure) == (radius, pure)
     if adjacency == "replace-one":
         assert exchanged == epsilon

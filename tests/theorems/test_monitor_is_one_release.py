@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from sparse_law import Said, Table, chance, hardest, table_of
 
-from adyton.kernel.accounting import GdpAccounting, PureAccounting, ZcdpAccounting
+from adyton.kernel.accounting import GdpAccounting, PureAccounting, ZcdpAccounting, accounting_named
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import PureCost
@@ -154,10 +154,10 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_v
 ) -> None:
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""
     machine = NumericSparse(sparse_for_cost(Fraction(1), c), Fraction(5))
-    radius, pure = of_validity(accounting, machine, reaches)
+    radius, pure = of_validity(accounting_named(accounting), machine, reaches)
     law = [geometric_log_pmf(5.0, value) for value in range(-30, 31)]
     worst = max(abs(before - after) for before, after in zip(law, law[reaches:], strict=False))
-    comparisons = of_validity(accounting, machine.sparse, reaches)[1]
+    comparisons = of_validity(accounting_named(accounting), machine.sparse, reaches)[1]
     assert radius == 0
     assert pure >= comparisons + c * worst * UNITS_PER_ONE * (1 - 1e-9)
     assert pure <= comparisons + c * worst * UNITS_PER_ONE * (1 + 1e-9)

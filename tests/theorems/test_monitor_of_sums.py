@@ -243,7 +243,7 @@ def test_theorem_MONITOR_OF_SUMS_validity_pays_for_an_exchanged_unit(
         )
     else:
         assert receipt.order.pure == units_up(epsilon)
-        assert receipt.order.radius == (3 * stability_units(radius) if radius is not None else 0)
+        assert receipt.order.radius == (units_up(3 * radius.gdp) if radius is not None else 0)
 
 
 # The exact law -----------------------------------------------------------------------------------------------

@@ -195,9 +195,9 @@ def sensitivity_of(noisy: NoisyReading) -> float:
     first = Sensitivity(whole.boxes[:1], whole.cells, whole.adjacency, whole.rows, whole.touched)
     one = (Fraction(1),)
     moved = (
-        float(first.l1_diameter(one))
-        if noisy.mechanism.norm == 1
-        else float(first.l2_diameter_squared(one)) ** 0.5
+        float(first.l2_diameter_squared(one)) ** 0.5
+        if noisy.mechanism.gaussian
+        else float(first.l1_diameter(one))
     )
     return moved * float(step_of(noisy.reading))
 

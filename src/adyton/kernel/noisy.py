@@ -78,7 +78,7 @@ class NoisyQueries(ReadOnce):
         if unit.parts > 1:
             amount = whole_price(amount, parts, families, unit, rule)
         radius = paid.radius + sum(noisy.radius() for noisy in extra)
-        unproved = any(one.counted.mechanism.norm == 2 for one in found)
+        unproved = any(one.counted.mechanism.gaussian for one in found)
         if protection.rounded:
             radius = transcript_units(parts)
             return Due(amount, radius, unproved=unproved, coded_nats=nats_up(radius))

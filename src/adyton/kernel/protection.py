@@ -36,10 +36,6 @@ class Protection:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    @property
-    def is_pure(self) -> bool:
-        return self.rule.name == "pure"
-
     def refuse_split_or_rounded(self, what: str) -> None:
         """For what reads all units at once, or releases numbers that are on no grid."""
         if self.unit.parts > 1 or self.rounded:

@@ -15,8 +15,8 @@ from adyton.kernel.ledger import Order, Receipt
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise.two_sided_geometric import LARGEST_SCALE
+from adyton.kernel.privacy import PureCost
 from adyton.kernel.schema import IntegerColumn, RealColumn
-from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, check_positives
 from adyton.kernel.special.monitor import Machine, Monitor, sparse_of
@@ -30,7 +30,6 @@ from adyton.query.nodes import Query
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
-_OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
 _FINE, _FINER, _COARSEST = 2**32, 2**10, 2**12  # steps that one unit can move a scaled sum by
 _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
 
@@ -151,7 +150,7 @@ def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
 
 
 def _quietest(wanted: Wanted, units: int, refresh: bool) -> Machine:
-    if not wanted.numeric or wanted.study.accounting == "pure":
+    if not (wanted.numeric and wanted.study.rule.noise.gaussian):
         return _geometric(
             numeric_sparse_for_cost if wanted.numeric else sparse_for_cost, wanted, units, refresh
         )
@@ -172,7 +171,7 @@ def _geometric(
     """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
     study, positives = wanted.study, wanted.positives
     runs = positives if refresh else 1
-    epsilon = runs * largest_epsilon(study.rule, units // runs) if units >= runs else Fraction(0)
+    epsilon = runs * study.rule.largest_epsilon(units // runs, PureCost) if units >= runs else Fraction(0)
     if epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
     reach, monotone = wanted.moved, wanted.monotone
@@ -186,7 +185,7 @@ def _geometric(
 
 def _values(wanted: Wanted, units: int) -> GaussianNoise:
     """Gaussian noise for the value of each positive, all of which cost ``units``."""
-    cost = cost_of_units(wanted.study.accounting, units // wanted.positives)
+    cost = wanted.study.rule.noise_cost(units // wanted.positives)
     return GaussianNoise.for_cost(one_integer(wanted.moved), cost)
 
 
@@ -198,7 +197,7 @@ def _loudness(machine: Machine) -> float:
 
 def certificate_of(study: Study, machine: Machine, kind: MonitorKind = "counts") -> Certificate:
     theorems = [*machine.theorems, *(("MONITOR-OF-SUMS",) if kind != "counts" else ())]
-    theorems += ["SPARSE-ACCURACY", "MONITOR-IS-ONE-RELEASE", *_OF_PURE[study.accounting]]
+    theorems += ["SPARSE-ACCURACY", "MONITOR-IS-ONE-RELEASE", *study.rule.of_pure]
     theorems += [*study.rule.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))

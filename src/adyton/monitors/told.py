@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+from adyton.kernel.accounting import GdpAccounting
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Ledger, Order, Receipt
 from adyton.kernel.ledger.base import all_counted
@@ -43,19 +44,19 @@ def _and(told: ReleasedTotals, study: Study, ledger: Ledger, receipt: Receipt) -
     order = receipt.order
     radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
-    rate = geometric_rate(pure) if study.accounting == "pure" else gaussian_rate(radius)
+    rate = geometric_rate(pure) if study.rule.capped else gaussian_rate(radius)
     if (monitor := monitor_in(order)) is not None:
         machine, _ = monitor
         notes = map(entry_of, public_notes(ledger, receipt.number, 1, Monitor.word))
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = NoisyIntegers(sum(one.value is not None for one in fed), rate)
-        other = isinstance(machine, NumericSparse) and not machine.gaussian and study.accounting != "pure"
+        other = isinstance(machine, NumericSparse) and not machine.gaussian and not study.rule.capped
         if other or told.forgotten:  # their epsilon is with that of the comparisons; or some are not known
             return replace(told, numbers=None)
         said = told.said + comparisons_nats(one.above for one in fed)
         by_monitors, of_monitors = told.by_monitors + pure, (*told.of_monitors, values)
         return replace(told, said=said, by_monitors=by_monitors, of_monitors=of_monitors)
-    many = _integers(ledger, receipt) if pure == 0 or study.accounting == "pure" else None
+    many = _integers(ledger, receipt) if pure == 0 or study.rule.capped else None
     if many is None or told.numbers is None:
         return replace(told, numbers=None)
     return replace(told, numbers=(*told.numbers, NoisyIntegers(many, rate)))
@@ -67,14 +68,14 @@ def exchanged(study: Study, order: Order) -> Fraction:
     In a pure study that is what was charged, or where neighbors have a unit more or less at most twice as
     much; there a monitor knows it, and the radius of one reading: a unit is nowhere farther from the centre.
     """
-    if study.accounting != "pure":
+    if not study.rule.capped:
         return _one(order.pure)
     charged = _one(order.amount)
     if study.unit.adjacency == "replace-one":
         return charged
     if (monitor := monitor_in(order)) is not None:
         machine, kind = monitor
-        return _one(of_validity("gdp", machine, exchanged_reach(study, kind))[1])
+        return _one(of_validity(GdpAccounting(), machine, exchanged_reach(study, kind))[1])
     parts = json.loads(order.detail) if order.kind in _NOISY else []
     if len(parts) == 1 and not any(isinstance(fact, int) for fact in parts[0]):
         return min(2 * charged, 2 * Fraction(pure_distance(_one(order.radius))))

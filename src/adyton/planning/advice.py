@@ -60,7 +60,7 @@ def cheaper(plan: QueryPlan, context: PopulationContext, expected: Expected) -> 
     found = {
         part.name: _cheaper(plan, part, context, expected(part.name))
         for part in plan.parts
-        if isinstance(part, Additive | MeanWithSquares) and part.mechanism.norm == 2 and not plan.discovery
+        if isinstance(part, Additive | MeanWithSquares) and part.mechanism.gaussian and not plan.discovery
     }
     return {name: one for name, one in found.items() if one is not None}
 

@@ -35,7 +35,6 @@ from adyton.kernel.ledger.texts import Stored, many_from_text
 from adyton.kernel.measurement import Columns
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.terms.measures import (
     Cdf,
     Count,
@@ -242,10 +241,10 @@ def radius_in_full(study: Study, order: Order) -> int:
               more.
     Source:   derived here.  Theorem: RESTORED-LEDGER.
     """
-    may_be_less = study.accounting != "pure" and not study.one_by_one
+    may_be_less = not study.rule.capped and not study.one_by_one
     if not may_be_less or order.kind != "restored":
         return order.radius
-    return max(order.radius, units_up(cost_of_units(study.accounting, order.amount)))
+    return max(order.radius, units_up(study.rule.noise_cost(order.amount)))
 
 
 # What the study has learned --------------------------------------------------------------------------------

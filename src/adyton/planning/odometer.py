@@ -21,10 +21,10 @@ def read_odometer(study: Study, spent: int) -> Odometer:
     Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
     """
     delta = printed_up(study.budget.delta)  # what noise leaves of it is for own keys of a unit that are shown
-    if study.accounting == "pure":
+    per_rho = study.rule.per_rho
+    if per_rho is None:
         return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
-    halves = 2 if study.accounting == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
-    rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
+    rho = Fraction(study.allowed, per_rho * UNITS_PER_ONE)
     octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
-    reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))
+    reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // per_rho))
     return Odometer(reading if spent else 0.0, delta, "ZCDP-ODOMETER")

@@ -156,7 +156,7 @@ class QueryPlan:
                 step_of(part.reading) / (part.reading.public_rows or 1), float_up(part.mechanism.scales[0])
             )
             for part in self.parts
-            if isinstance(part, Additive) and part.mechanism.norm == 2 and len(part.mechanism.scales) == 1
+            if isinstance(part, Additive) and part.mechanism.gaussian and len(part.mechanism.scales) == 1
         }
 
     def values(self, cells: int) -> int:
@@ -227,7 +227,7 @@ class PricedBatch:
     def unproved(self) -> bool:
         """Whether groups are discovered with Gaussian noise: no theorem on populations covers a threshold."""
         discoveries = [plan.discovery for plan in self.plans if plan.discovery is not None]
-        return any(discovery.counted.mechanism.norm == 2 for discovery in discoveries)
+        return any(one.counted.mechanism.gaussian for one in discoveries)
 
     @property
     def measurement(self) -> AnyMeasurement:

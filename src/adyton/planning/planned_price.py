@@ -38,7 +38,7 @@ def planned_batch(
         over = batch.radius - most
         aim = most - over if 0 < over < most else most  # as far below, or roundings could keep it above
         wanted = Fraction(aim, max(batch.radius, 1))
-        if study.accounting == "pure":
+        if study.rule.capped:  # a radius grows with the square of an epsilon
             wanted = Fraction(float(wanted) ** 0.5)
         units = max(1, int(units * wanted * (1 - (1 - _NEARLY) / 2)))
     return best or batch

@@ -13,11 +13,11 @@ from typing import Literal, TypedDict, Unpack, assert_never, get_args
 
 from adyton.errors import BudgetRefused, InvalidRequest, about
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
+from adyton.kernel.accounting.rules import TOO_SMALL, NoiseKind
 from adyton.kernel.exact import Number, decimal_text, positive
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.schema import Table, TextColumn
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.mechanisms.buying import TOO_SMALL, cost_of_units
 from adyton.kernel.terms.expressions import (
     Case,
     Clip,
@@ -44,7 +44,6 @@ from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
 By = Literal["within", "epsilon", "share", "scale"]
-NoiseKind = type[GaussianNoise] | type[GeometricNoise]
 _MOST_NAMED = 8  # values of a long batch in one message
 _Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean
 _Leaf = ValueOf | DatePart | DayCount | Lookup
@@ -278,7 +277,7 @@ class Pricing:
         return _made_once(noise_of_scale, self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
-        cost = cost_of_units(self.study.accounting, units)
+        cost = self.study.rule.noise_cost(units)
         return _made_once(noise_for_cost, self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]
 
     def check_total(self, what: str) -> None:
@@ -292,7 +291,7 @@ class Pricing:
 
     @property
     def _kind(self) -> NoiseKind:
-        return noise_kind(self.study.accounting)
+        return self.study.rule.noise
 
     def _or_declare(self, reading: Reading) -> str:
         """What the owner could do; nothing where groups are discovered, or where tables are joined."""
@@ -315,11 +314,6 @@ class Pricing:
                 field="expected_rows",
             )
         return named * self.expected_rows / step
-
-
-def noise_kind(accounting: str) -> NoiseKind:
-    """The noise that an accounting rule prices best."""
-    return GeometricNoise if accounting == "pure" else GaussianNoise
 
 
 def rows_key(study: Study, table: Table) -> str | None:

@@ -14,11 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.rules import NoiseKind
 from adyton.kernel.ledger import Order
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.sensitivity import Reading
 from adyton.planning.plan import Outline, PricedBatch
-from adyton.planning.price import NoiseKind, Price, Pricing
+from adyton.planning.price import Price, Pricing
 from adyton.query.request import Request
 from adyton.study import Study
 

@@ -18,17 +18,16 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import BoundedRangeCost, PureCost
+from adyton.kernel.privacy import PureCost
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.special.choice import Choice, of_one_value, of_scores
-from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.noise_intervals.selections import largest_shortfall, noisy_order_chance, shortfall_of
 from adyton.noise_intervals.widths import noise_within
 from adyton.planning.known import assumptions_of
 from adyton.planning.plan import PricedBatch, make_batch
-from adyton.planning.price import Price, noise_kind, units_of
+from adyton.planning.price import Price, units_of
 from adyton.planning.readings import readings_of
 from adyton.query.selecting import Selection
 from adyton.study import Study
@@ -81,7 +80,7 @@ class Candidates:
         exponential mechanism has more epsilon at the same price where its range is what counts.
         """
         selection = self.selection
-        flips = self.study.accounting == "pure"
+        flips = self.study.rule.choice is PureCost
         places = tuple(range(selection.candidates))
         return TopK(places, selection.most, selection.most * epsilon, self.sensitivity, flips)
 
@@ -186,8 +185,8 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
     kept = units - int(units * _FOR_VALUES) if selection.with_value else units
     values = None
     if selection.with_value:
-        cost = cost_of_units(study.accounting, (units - kept) // selection.most)
-        values = noise_kind(study.accounting).for_cost(candidates.one_value, cost)
+        cost = study.rule.noise_cost((units - kept) // selection.most)
+        values = study.rule.noise.for_cost(candidates.one_value, cost)
     return SelectionPlan(candidates, _bought(candidates, kept), values, price)
 
 
@@ -236,10 +235,9 @@ def _all_values(batch: PricedBatch, selection: Selection) -> AllValues:
 def _bought(candidates: Candidates, units: int) -> TopK[int]:
     """The largest epsilon, the same in every round, that costs at most ``units``."""
     rule, rounds = candidates.study.rule, candidates.selection.most
-    kind = PureCost if rule.name == "pure" else BoundedRangeCost
     if units < rounds:
         raise InvalidRequest(f"this price is too small to select {rounds}")
-    epsilon = largest_epsilon(rule, units // rounds, kind)
+    epsilon = rule.largest_epsilon(units // rounds, rule.choice)
     for _ in range(64):
         machine = candidates.machine(epsilon)
         if rule.amount(machine.cost()) <= units:
@@ -261,7 +259,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
         raise InvalidRequest("no selection comes that near")
     values: GaussianNoise | GeometricNoise | None = None
     if selection.with_value:
-        kind = noise_kind(candidates.study.accounting)
+        kind = candidates.study.rule.noise
         values = noise_within(kind, candidates.one_value, float(width / candidates.step), LEVEL)
     return SelectionPlan(candidates, candidates.machine(Fraction(1 / float(scale))), values, price)
 

@@ -347,7 +347,7 @@ class Population(ABC):
             return []
         rows, noise = self._of_described
         noise *= self.level_of(context.at.query) / context.at.values
-        law = NORMAL if part.mechanism.norm == 2 else GeometricNoises(numbers or len(part.mechanism.scales))
+        law = NORMAL if part.mechanism.gaussian else GeometricNoises(numbers or len(part.mechanism.scales))
         return [CertainOfDescribed(context.known_units, part.nats + rows, noise, law)]
 
     @cached_property

@@ -98,7 +98,7 @@ def _all_routes(
 def _routes(study: Study, told: ReleasedTotals, units: int) -> list[Route]:
     if study.validity is not None and study.validity.method == "rounding":  # whose radii are bits
         return [Route("bits of the transcript", "ROUNDING-STUDY", Fraction(1), Transcripts(told.radius))]
-    return routes_after(told, units, gaussian=study.accounting != "pure")
+    return routes_after(told, units, gaussian=not study.rule.capped)
 
 
 def _check(study: Study, totals: Totals) -> None:
@@ -107,7 +107,7 @@ def _check(study: Study, totals: Totals) -> None:
         raise InvalidRequest(_UNPROVED)
     if study.parts > 1:
         raise InvalidRequest(_SPLIT)
-    if study.accounting == "pure" and study.discovery_delta:
+    if study.rule.capped and study.discovery_delta:
         raise InvalidRequest(_KEYS)
 
 

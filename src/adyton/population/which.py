@@ -10,7 +10,7 @@ from adyton.study import Study
 
 
 def population_of(study: Study) -> Population:
-    if study.accounting == "pure":
+    if study.rule.capped:
         return HingePopulation(study)
     if study.grid is not None:
         from adyton.population.rounding import RoundingPopulation

@@ -63,7 +63,8 @@ class DraftOptions:
         unit = PrivacyUnit(self.adjacency, self.person, self.rows_per_person)
         choice = choose_accounting(budget, unit, self.queries)
         better = replace(self, accounting=self.accounting or choice.name, why=str(choice))
-        return replace(better, delta="0") if better.accounting == "pure" else better  # it needs none
+        needs = accounting_named(better.accounting or choice.name).per_rho is not None
+        return better if needs else replace(better, delta="0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +226,10 @@ _RESERVE = "# reserve = 0.2  # a share of the units that no query reads: for tes
 def _validity(wishes: DraftOptions) -> str:
     """All of it is the owner's to say: none of it is in force.  Rows that may be removed keep no position."""
     kept = wishes.person is not None or wishes.adjacency == "replace-one"
-    pure = "# stability = 0.05  # the most that all answers together may use up\n"
+    stability = "# stability = 0.05  # the most that all answers together may use up\n"
     dictionary = f'# dictionary = "{wishes.dictionary}"  # {_DICTIONARY[wishes.dictionary]}\n'
-    return _VALIDITY + dictionary + (pure if wishes.accounting == "pure" else "") + (_RESERVE if kept else "")
+    rule = accounting_named(wishes.accounting or "gdp")
+    return _VALIDITY + dictionary + stability * rule.capped + _RESERVE * kept
 
 
 def _column(name: str, kind_of_file: str, known: _Known) -> str:

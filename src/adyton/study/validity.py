@@ -146,7 +146,7 @@ def check_validity(study: Study) -> None:
         _check_method(study, validity)
     if validity.reserve is not None:
         _check_reserve(study, validity)
-    if study.accounting != "pure":
+    if not study.rule.capped:
         if validity.stability is not None:
             raise InvalidRequest(
                 "validity.stability is the cap of a pure study; with Gaussian noise every answer has an "
@@ -163,7 +163,7 @@ def check_validity(study: Study) -> None:
 
 
 def _check_method(study: Study, validity: Validity) -> None:
-    if study.accounting == "pure":
+    if study.rule.capped:
         raise InvalidRequest(
             "validity.method goes with Gaussian noise (privacy.accounting = 'gdp' or 'zcdp')"
         )
@@ -262,7 +262,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
     rows = study.units_expected
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.queries and table.rows")
-    if study.accounting == "pure":
+    if study.rule.capped:
         best = planned(validity, rows, study.unit.adjacency, discovery_failure(study)).tolerance
     else:
         best = gaussian_plan(study).tolerance
@@ -270,7 +270,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         from adyton.validity.planner import in_words
 
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
-        noise = " with the Laplace noise of a pure study" if study.accounting == "pure" else ""
+        noise = " with the Laplace noise of a pure study" if study.rule.capped else ""
         found = (
             " where groups may be discovered (privacy.discovery_delta)"
             if noise and study.discovery_delta

@@ -13,6 +13,7 @@ from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.measurement import Due
+from adyton.kernel.privacy import PureCost
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.marginals import SELECTING, Marginals, marginals_sensitivity, step_for
@@ -20,7 +21,7 @@ from adyton.kernel.special.mechanisms.marginals.adaptive import AdaptiveMarginal
 from adyton.kernel.special.mechanisms.marginals.tables import Axes, size_of
 from adyton.kernel.terms.buckets import MOST_CELLS
 from adyton.planning.known import assumptions_of
-from adyton.planning.price import Price, noise_kind, units_of
+from adyton.planning.price import Price, units_of
 from adyton.planning.readings import histogram_of_axes
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
@@ -36,8 +37,8 @@ _MOST_BINS = 1_000
 _MOST_WAYS = 4
 _MOST_CANDIDATES = 5_000
 _LARGEST_MARGINAL = 20_000  # cells; one with more would be nearly all noise
-_ROUNDS_OF_A_COLUMN = {"gdp": 8, "zcdp": 8, "pure": 4}  # more cost later answers more, and gain nothing
-_GROWTH = {"gdp": 4, "zcdp": 4, "pure": 2}  # of a price, for noise of half the scale
+_ROUNDS_OF_A_COLUMN = {True: 8, False: 4}  # by whether noise is Gaussian; with more nothing is gained
+_GROWTH = {True: 4, False: 2}  # of a price, for noise of half the scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,8 @@ class SynthesisPlan:
 
     @property
     def certificate(self) -> Certificate:
-        pure = self.study.accounting == "pure"
-        selecting = "PERMUTE-AND-FLIP" if pure else "BOUNDED-RANGE"
-        noise = noise_kind(self.study.accounting).theorems
+        selecting = "PERMUTE-AND-FLIP" if self.study.rule.choice is PureCost else "BOUNDED-RANGE"
+        noise = self.study.rule.noise.theorems
         theorems = ["ADAPTIVE-MARGINALS", "PUBLIC-CELLS", "SCORE-SPAN", selecting, *noise]
         theorems += [*self.study.rule.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
         return Certificate(
@@ -225,12 +225,12 @@ def _method(axes: atoms.Axes, method: Method | None) -> Method:
 def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
     first = tuple((place,) for place in range(len(axes.axes)))
     moved = marginals_sensitivity(axes.shape, candidates, first, study.unit_of(axes.table))
-    rounds = _ROUNDS_OF_A_COLUMN[study.accounting] * len(axes.axes)
+    rounds = _ROUNDS_OF_A_COLUMN[study.rule.noise.gaussian] * len(axes.axes)
     each = units // rounds
     if each < 2 * SELECTING:
         raise InvalidRequest("this price is too small for a synthetic table of so many columns")
     most_epsilon = rounds * step_for(study.rule, moved, each).epsilon
-    growth = _GROWTH[study.accounting]
+    growth = _GROWTH[study.rule.noise.gaussian]
     return AdaptiveMarginals(axes.shape, candidates, first, moved, units, each, growth, most_epsilon)
 
 

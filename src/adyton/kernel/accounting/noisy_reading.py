@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import Accounting
+from adyton.kernel.accounting.rules import NO_RADIUS, Accounting
 from adyton.kernel.exact import units_up
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.privacy import Cost
@@ -48,7 +48,7 @@ class NoisyReading:
         """How many numbers with Gaussian noise are released, at most; None where that is not known in
         advance, or the noise is another one.
         """
-        if self.mechanism.norm != 2 or any(isinstance(group, TextColumn) for group in self.reading.by):
+        if not self.mechanism.gaussian or any(isinstance(group, TextColumn) for group in self.reading.by):
             return None
         searched = isinstance(self.reading.measure, Quantile | Extreme)  # compared in each cell of its own
         cells = self.reading.sensitivity.cells if searched else self.reading.cells
@@ -82,7 +82,7 @@ def _radius(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
 def stability_units(radius: Cost) -> int:
     """What validity pays, in units of mu**2 whatever the accounting of the study; rounded up."""
     if radius.gdp is None:
-        raise InvalidRequest("no radius is proved for this mechanism")
+        raise InvalidRequest(NO_RADIUS)
     return max(1, units_up(radius.gdp))
 
 

@@ -1,64 +1,103 @@
 """Privacy filters: what may be spent, what a release costs, and what a budget that is spent guarantees.
 
-A study chooses one accounting when it is created.  Its ledger adds whole units of 10**-18, and a release is
-admitted if the total, the candidate included, is not above ``allowed``.  Queries and prices may both depend
-on every earlier answer; the theorem named in each says why the total may be read as if they did not.
+A study chooses one accounting when it is created, and with it the noise and the theorem on populations.  All
+that differs between the three is a fact or a method of their classes: nothing else asks for their names.
+
+Its ledger adds whole units of 10**-18, and a release is admitted if the total, the candidate included, is not
+above ``allowed``.  Queries and prices may both depend on every earlier answer; the theorem named in each says
+why the total may be read as if they did not.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import ClassVar, Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian, zcdp
 from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up, units_down, units_up
 from adyton.kernel.exact.outward import square_root_up
-from adyton.kernel.privacy import Cost, Guarantee
+from adyton.kernel.exact.search import largest_real
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.privacy import BoundedRangeCost, Cost, Guarantee, PureCost
 
 AccountingName = Literal["gdp", "zcdp", "pure"]
+NoiseKind = type[GaussianNoise] | type[GeometricNoise]
+ChoiceCost = type[PureCost] | type[BoundedRangeCost]
 ACCOUNTING_NAMES: tuple[AccountingName, ...] = get_args(AccountingName)
 
 LEAST_EPSILON = Fraction(1, 10**9)
 """Below it epsilon**2 is less than one unit, and a study with a tiny delta could never answer anything."""
+NO_RADIUS = "no radius is proved for this mechanism"
+TOO_SMALL = "this price is below the smallest unit that can be charged"
 LARGEST_EPSILON = Fraction(500)
 """exp(500) is far below the largest float, and a likelihood ratio above it protects nobody."""
 LEAST_DELTA = Fraction(1, 10**300)
 """The conversions are certified down to here; floats end at about 10**-308."""
 
 
-class Accounting(Protocol):
-    def __hash__(self) -> int: ...
+class Accounting(ABC):
+    """One choice of noise, accounting and theorem on populations.  Costs and amounts are in whole units."""
 
-    @property
-    def name(self) -> AccountingName: ...
+    __slots__ = ()
+    name: ClassVar[AccountingName]
+    theorems: ClassVar[tuple[str, ...]]  # ids of those that license the total
+    of_pure: ClassVar[tuple[str, ...]]  # ids of those that license what an epsilon costs
+    noise: ClassVar[NoiseKind]  # what is added to numbers: the noise that it prices best
+    choice: ClassVar[ChoiceCost]  # what a private choice costs: by its range, unless only its epsilon counts
+    per_rho: ClassVar[int | None]  # how many of its units are one of rho; None where epsilons are added up
+    capped: ClassVar[bool]  # whether validity pays for everything from one cap that was fixed in advance
 
-    @property
-    def theorems(self) -> tuple[str, ...]:
-        """Ids of the theorems that license the total."""
-        ...
-
+    @abstractmethod
     def allowed(self, guarantee: Guarantee) -> int:
         """Units that fit inside ``guarantee``, rounded down."""
-        ...
 
+    @abstractmethod
     def amount(self, cost: Cost) -> int:
         """Units that one release costs, rounded up, at least 1."""
-        ...
 
+    @abstractmethod
     def epsilon(self, spent: int, delta: Fraction) -> float:
         """The epsilon, rounded up, that a budget of ``spent`` units guarantees at ``delta``.
 
         Of a budget that was fixed in advance: where ``spent`` is what happens to be spent at a moment that
         was chosen by the answers, only the pure accounting's is a guarantee.  See ``odometer``.
         """
-        ...
+
+    def noise_cost(self, units: int) -> Fraction:
+        """What so many units buy of the noise: mu**2 of Gaussian noise, epsilon of geometric noise."""
+        if units < 1:
+            raise InvalidRequest(TOO_SMALL)
+        return Fraction(units, UNITS_PER_ONE) * (Fraction(2, self.per_rho) if self.per_rho else 1)
+
+    def largest_epsilon(self, units: int, kind: ChoiceCost) -> Fraction:
+        """The largest epsilon of this kind, rounded down to twelve digits, that costs at most ``units``."""
+        if self.per_rho is None:
+            return Fraction(units, UNITS_PER_ONE)
+
+        def fits(epsilon: float) -> bool:
+            return self.amount(kind(Fraction(epsilon))) <= units
+
+        return Fraction(largest_real(fits, 1e-12))
+
+    def validity(self, chosen: Cost, numbers: Cost) -> tuple[int, int]:
+        """What validity pays for a choice and for the numbers beside it: a radius, and an epsilon apart.
+
+        ``chosen``: its cost if a unit is exchanged for another; ``numbers``: their radius together.  The
+        theorem of a cap counts everything by its radius; the one on what was released adds both apart.
+        """
+        if chosen.pure is None or chosen.gdp is None or numbers.gdp is None:
+            raise InvalidRequest(NO_RADIUS)
+        if self.capped:
+            return units_up(chosen.gdp + numbers.gdp), 0
+        return units_up(numbers.gdp), units_up(chosen.pure)
 
 
 @dataclass(frozen=True, slots=True)
-class GdpAccounting:
+class GdpAccounting(Accounting):
     """Spends mu**2.
 
     Claim:    if the amounts of all releases sum to at most mu**2, all releases together are mu-GDP.
@@ -68,6 +107,11 @@ class GdpAccounting:
 
     name: ClassVar[AccountingName] = "gdp"
     theorems: ClassVar[tuple[str, ...]] = ("GDP-FILTER", "GDP-TO-APPROX")
+    of_pure: ClassVar[tuple[str, ...]] = ("PURE-IMPLIES-GDP",)
+    noise: ClassVar[NoiseKind] = GaussianNoise
+    choice: ClassVar[ChoiceCost] = BoundedRangeCost
+    capped: ClassVar[bool] = False
+    per_rho: ClassVar[int] = 2  # mu-GDP is (mu**2 / 2)-zCDP
 
     def allowed(self, guarantee: Guarantee) -> int:
         limit, delta = _limit(guarantee), _delta_down(guarantee.delta)
@@ -83,7 +127,7 @@ class GdpAccounting:
 
 
 @dataclass(frozen=True, slots=True)
-class ZcdpAccounting:
+class ZcdpAccounting(Accounting):
     """Spends rho.
 
     Claim:    if the amounts of all releases sum to at most rho, all releases together are rho-zCDP.
@@ -93,6 +137,11 @@ class ZcdpAccounting:
 
     name: ClassVar[AccountingName] = "zcdp"
     theorems: ClassVar[tuple[str, ...]] = ("ZCDP-FILTER", "ZCDP-TO-APPROX")
+    of_pure: ClassVar[tuple[str, ...]] = ("PURE-IMPLIES-ZCDP",)
+    noise: ClassVar[NoiseKind] = GaussianNoise
+    choice: ClassVar[ChoiceCost] = BoundedRangeCost
+    capped: ClassVar[bool] = False
+    per_rho: ClassVar[int] = 1
 
     def allowed(self, guarantee: Guarantee) -> int:
         limit, delta = _limit(guarantee), _delta_down(guarantee.delta)
@@ -108,7 +157,7 @@ class ZcdpAccounting:
 
 
 @dataclass(frozen=True, slots=True)
-class PureAccounting:
+class PureAccounting(Accounting):
     """Spends epsilon.
 
     Claim:    if the amounts of all releases sum to at most epsilon, all releases together are epsilon-DP.
@@ -118,6 +167,11 @@ class PureAccounting:
 
     name: ClassVar[AccountingName] = "pure"
     theorems: ClassVar[tuple[str, ...]] = ("PURE-FILTER",)
+    noise: ClassVar[NoiseKind] = GeometricNoise
+    choice: ClassVar[ChoiceCost] = PureCost
+    of_pure: ClassVar[tuple[str, ...]] = ()
+    per_rho: ClassVar[None] = None
+    capped: ClassVar[bool] = True
 
     def allowed(self, guarantee: Guarantee) -> int:
         if guarantee.delta != 0:

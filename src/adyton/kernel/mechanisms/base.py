@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
@@ -24,7 +24,7 @@ class Mechanism(Protocol):
     """Noise on integer vectors: every cell of coordinate i gets independent noise of scale ``scales[i]``."""
 
     name: ClassVar[str]
-    norm: ClassVar[Literal[1, 2]]
+    gaussian: ClassVar[bool]
     theorems: ClassVar[tuple[str, ...]]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Cells
@@ -35,7 +35,7 @@ class GaussianNoise:
 
     scales: Scales
     name: ClassVar[str] = "rounded Gaussian"
-    norm: ClassVar[Literal[1, 2]] = 2
+    gaussian: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("L2-SENSITIVITY", "ROUNDED-GAUSSIAN-IS-GDP")
 
     def __post_init__(self) -> None:

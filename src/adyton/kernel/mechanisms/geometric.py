@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Cells
@@ -35,7 +35,7 @@ class GeometricNoise:
 
     scales: Scales
     name: ClassVar[str] = "two-sided geometric"
-    norm: ClassVar[Literal[1, 2]] = 1
+    gaussian: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ("L1-SENSITIVITY", "GEOMETRIC-IS-PURE-DP")
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ validity: the number of answers that were possible before a query says what it p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class NoiseOnAGrid:
     noise: GaussianNoise
     grids: tuple[Grid, ...]  # one for each coordinate
     name: ClassVar[str] = "rounded Gaussian on a grid"
-    norm: ClassVar[Literal[1, 2]] = 2
+    gaussian: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = (*GaussianNoise.theorems, "ROUNDING-STUDY")
 
     @property

@@ -9,8 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.noisy_reading import stability_units
-from adyton.kernel.exact import units_up
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
@@ -60,11 +58,9 @@ class Choice(ReadOnce):
             values = ((self.values.cost(one_value), self.machine.k),)
             radii = ((self.values.radius(one_value), self.machine.k),)
         amount = protection.rule.amount(ComposedCost(((self.machine.cost(), 1), *values)))
-        if protection.is_pure:
-            return Due(amount, stability_units(ComposedCost(((PureCost(self.exchanged), 1), *radii))))
-        radius = stability_units(ComposedCost(radii)) if radii else 0
-        values_known = ((self.machine.k, radius),) if isinstance(self.values, GaussianNoise) else ()
-        return Due(amount, radius, units_up(self.exchanged), gaussian=values_known)
+        paid = protection.rule.validity(PureCost(self.exchanged), ComposedCost(radii))
+        gaussian = ((self.machine.k, paid[0]),) if isinstance(self.values, GaussianNoise) else ()
+        return Due(amount, *paid, gaussian=gaussian)
 
     @property
     def exchanged(self) -> Fraction:

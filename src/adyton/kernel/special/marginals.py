@@ -12,13 +12,11 @@ from adyton.kernel.accounting import Accounting
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.measurement import Due, ReadOnce, Source
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import BoundedRangeCost, PrivacyUnit, PureCost
+from adyton.kernel.privacy import PrivacyUnit, PureCost
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.special.histogram import Histogram, moved, unit_of_all
-from adyton.kernel.special.mechanisms.buying import cost_of_units, largest_epsilon
 from adyton.kernel.special.mechanisms.marginals.adaptive import (
     AdaptiveMarginals,
     AdaptiveRound,
@@ -58,12 +56,12 @@ class Marginals(ReadOnce):
         self._check(protection)
         machine, largest = self.machine, self.machine.sensitivity
         twice = 1 if largest.adjacency == "replace-one" else 2
-        if protection.is_pure:
+        if protection.rule.capped:
             pure = PureCost(twice * Fraction(machine.units, UNITS_PER_ONE))
             return Due(machine.units, stability_units(pure))
         one = (Fraction(1),)
         part = largest.l2_radius_squared(one) / largest.l2_diameter_squared(one)
-        measured = part * cost_of_units(protection.rule.name, machine.units)
+        measured = part * protection.rule.noise_cost(machine.units)
         return Due(machine.units, units_up(measured), units_up(twice * machine.most_epsilon))
 
     def _check(self, protection: Protection) -> None:
@@ -108,13 +106,9 @@ def step_for(rule: Accounting, moved: Sensitivity, units: int) -> AdaptiveRound:
     Claim:    what ``selecting`` and ``measuring`` say is what is charged for them, and not above ``units``.
     Source:   the costs of the mechanisms.  Theorem: ADAPTIVE-MARGINALS.
     """
-    kind: type[GaussianNoise] | type[GeometricNoise] = (
-        GeometricNoise if rule.name == "pure" else GaussianNoise
-    )
-    cost: type[PureCost] | type[BoundedRangeCost] = PureCost if rule.name == "pure" else BoundedRangeCost
-    epsilon = largest_epsilon(rule, units // SELECTING, cost)
-    selecting = rule.amount(cost(epsilon))
-    noise = kind.for_cost(moved, cost_of_units(rule.name, units - units // SELECTING))
+    epsilon = rule.largest_epsilon(units // SELECTING, rule.choice)
+    selecting = rule.amount(rule.choice(epsilon))
+    noise = rule.noise.for_cost(moved, rule.noise_cost(units - units // SELECTING))
     step = AdaptiveRound(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
     assert step.units <= units
     return step

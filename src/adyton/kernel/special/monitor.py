@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting.noisy_reading import stability_units
-from adyton.kernel.exact import units_up
+from adyton.kernel.accounting import Accounting
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.kernel.noise import Bits
@@ -49,8 +48,8 @@ class Monitor(ReadOnce):
         both_ways = protection.unit.adjacency == "add-remove" and not sparse.monotone
         if sparse.monotone and protection.unit.adjacency != "add-remove":
             raise InvalidRequest("numbers move one way only where units are added or removed")
-        validity = of_validity(protection.rule.name, self.machine, 2 if both_ways else 1)
-        gaussian = ((sparse.positives, validity[0]),) if _gaussian_values(self.machine, protection) else ()
+        validity = of_validity(protection.rule, self.machine, 2 if both_ways else 1)
+        gaussian = ((sparse.positives, validity[0]),) if _gaussian_values(self.machine) else ()
         return Due(protection.rule.amount(self.machine.cost()), *validity, gaussian=gaussian)
 
     def check(self, reading: Reading, factor: int, protection: Protection) -> None:
@@ -130,9 +129,9 @@ class Pmw(ReadOnce):
             if type(self.total_noise) not in (GaussianNoise, GeometricNoise):
                 raise InvalidRequest("this noise is not of a kind whose cost is proved")
             parts += ((self.total_noise.cost(_ONE), 1),)
-        validity = _validity_with_total(protection.rule.name, self.machine, self.total_noise)
+        validity = of_validity(protection.rule, self.machine, total=self.total_noise)
         numbers = sparse_of(self.machine).positives + (self.total_noise is not None)
-        gaussian = ((numbers, validity[0]),) if _gaussian_values(self.machine, protection) else ()
+        gaussian = ((numbers, validity[0]),) if _gaussian_values(self.machine) else ()
         return Due(protection.rule.amount(ComposedCost(parts)), *validity, gaussian=gaussian)
 
     def check(self, reading: Reading, factor: int, protection: Protection) -> None:
@@ -161,9 +160,9 @@ class Pmw(ReadOnce):
         raise TypeError("what is compared later is not released at once")
 
 
-def _gaussian_values(machine: Machine, protection: Protection) -> bool:
+def _gaussian_values(machine: Machine) -> bool:
     """Whether the radius is that of noisy values, and not of comparisons."""
-    return isinstance(machine, NumericSparse) and machine.gaussian and not protection.is_pure
+    return isinstance(machine, NumericSparse) and machine.gaussian
 
 
 def _checked(machine: Machine) -> Sparse:
@@ -197,42 +196,25 @@ def replace_one_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
     return replace(sparse, monotone=False, sensitivity=reaches * sparse.sensitivity).cost()
 
 
-def stability_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
-    """What validity pays: that, and for each value its radius.  Theorem: MONITOR-IS-ONE-RELEASE."""
-    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine, reaches), 1),)
-    if isinstance(machine, NumericSparse):
-        value = machine.values.radius(one_integer(reaches * machine.sparse.sensitivity))
-        parts += ((value, machine.sparse.positives),)
-    return ComposedCost(parts)
-
-
-def of_validity(accounting: str, machine: Machine, reaches: int = 1) -> tuple[int, int]:
+def of_validity(
+    rule: Accounting, machine: Machine, reaches: int = 1, total: Mechanism | None = None
+) -> tuple[int, int]:
     """What validity pays for comparisons, as a radius and as a pure part, in whole units.
 
-    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
-    by their epsilon, and for values as for other numbers, unless their noise is geometric.
+    Values are paid for as other numbers, by their radius, and so is the ``total``, a count.  But where not
+    all is paid from one cap, geometric values are paid for by their epsilon, like the comparisons.
+    Theorem: MONITOR-IS-ONE-RELEASE.
     """
-    if accounting == "pure":
-        return stability_units(stability_cost(machine, reaches)), 0
-    epsilon, radius = replace_one_cost(machine, reaches).pure, 0
-    assert epsilon is not None
+    chosen, radii = replace_one_cost(machine, reaches), tuple[tuple[Cost, int], ...]()
     if isinstance(machine, NumericSparse):
         one, values = one_integer(reaches * machine.sparse.sensitivity), machine.sparse.positives
-        if machine.gaussian:
-            radius = values * stability_units(machine.values.radius(one))
+        if rule.capped or machine.gaussian:
+            radii = ((machine.values.radius(one), values),)
         else:
-            epsilon += values * (machine.values.cost(one).pure or 0)
-    return radius, units_up(epsilon)
-
-
-def _validity_with_total(accounting: str, machine: NumericSparse, total: Mechanism | None) -> tuple[int, int]:
-    """The same, and the total as the count that it is."""
-    if total is None:
-        return of_validity(accounting, machine)
-    if accounting == "pure":
-        return stability_units(ComposedCost(((stability_cost(machine), 1), (total.radius(_ONE), 1)))), 0
-    radius, pure = of_validity(accounting, machine)
-    return radius + stability_units(total.radius(_ONE)), pure
+            chosen = ComposedCost(((chosen, 1), (machine.values.cost(one), values)))
+    if total is not None:
+        radii += ((total.radius(_ONE), 1),)
+    return rule.validity(chosen, ComposedCost(radii))
 
 
 MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step

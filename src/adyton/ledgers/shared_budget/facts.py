@@ -83,7 +83,9 @@ class SharedBudgetFacts:
             raise InvalidRequest(
                 "confidence is fixed by a shared budget of the same rows; others leave it to studies"
             )
-        if self.stability is not None and (self.accounting != "pure" or self.confidence is None):
+        if self.stability is not None and (
+            not accounting_named(self.accounting).capped or self.confidence is None
+        ):
             raise InvalidRequest(
                 "stability goes with a shared budget of the same rows, pure accounting and a confidence"
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting import accounting_named
 from adyton.kernel.ledger.base import Ledger, Mark
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.ledgers.shared_budget.facts import SharedBudgetFacts
@@ -133,7 +134,7 @@ def _no_validity(facts: SharedBudgetFacts, study: Member) -> str | None:
             "validity.reserve keeps units from the queries of this study, and other studies of the shared "
             "budget may read them; remove it, or declare the rows of the shared budget unrelated if they are"
         )
-    if facts.accounting == "pure" and study.discovery_delta != facts.discovery_delta:
+    if accounting_named(facts.accounting).capped and study.discovery_delta != facts.discovery_delta:
         return (
             "privacy.discovery_delta must be that of the shared budget where its studies say something of a "
             "population"

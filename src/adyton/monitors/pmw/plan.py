@@ -16,10 +16,7 @@ from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, rational
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.mechanisms.base import Mechanism
-from adyton.kernel.mechanisms.geometric import GeometricNoise
-from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.monitor import Pmw
 from adyton.monitors.plan import Wanted, least_noise
@@ -183,8 +180,7 @@ def _total(study: Study, priced: int) -> Mechanism | None:
     """The noise of the number of rows, if that is private."""
     if study.size_is_public:
         return None
-    kind = GeometricNoise if study.accounting == "pure" else GaussianNoise
-    return kind.for_cost(_ONE, cost_of_units(study.accounting, math.ceil(priced * _FOR_TOTAL)))
+    return study.rule.noise.for_cost(_ONE, study.rule.noise_cost(math.ceil(priced * _FOR_TOTAL)))
 
 
 @lru_cache(maxsize=64)  # a preview, the opening and an opening again ask for the same
@@ -229,8 +225,8 @@ def _independent(study: Study, priced: int, queries: int, cells: int) -> float:
 
     Of cells half make a count, and a unit that is exchanged for another moves two.
     """
-    cost = float(cost_of_units(study.accounting, priced))
+    cost = float(study.rule.noise_cost(priced))
     moved = 2 if study.unit.adjacency == "replace-one" else 1
-    if study.accounting == "pure":
+    if not study.rule.noise.gaussian:
         return min(queries, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
     return math.sqrt(min(queries, moved * cells / 2) / cost)

@@ -39,20 +39,20 @@ _BRANCHINGS = (2, 3, 4, 6, 8, 16)
 
 @lru_cache(maxsize=16)
 def measurings(
-    problem: LinearBatch, adjacency: Adjacency, norm: int, strategy: StrategyName | None
+    problem: LinearBatch, adjacency: Adjacency, gaussian: bool, strategy: StrategyName | None
 ) -> tuple[Measuring, ...]:
     """All that could be best; InvalidRequest where the one that is named is not possible."""
     several = strategy is None and len(problem.shape) > 1
     matrix = strategy if strategy in ("tree", "optimised") else None
     ways: list[Callable[[], Measuring]] = []
     if strategy in (None, "atoms"):
-        ways.append(lambda: _atoms(problem, adjacency, norm))
+        ways.append(lambda: _atoms(problem, adjacency, gaussian))
     if strategy is None or matrix is not None:
-        ways.append(lambda: _best_matrix(problem, adjacency, norm, matrix))
+        ways.append(lambda: _best_matrix(problem, adjacency, gaussian, matrix))
     if strategy == "product" or several:
-        ways.append(lambda: _products(problem, norm))
+        ways.append(lambda: _products(problem, gaussian))
     if strategy == "marginals" or several:
-        ways.append(lambda: _marginals(problem, adjacency, norm))
+        ways.append(lambda: _marginals(problem, adjacency, gaussian))
     found, reason = [], ""
     for way in ways:
         try:
@@ -64,9 +64,9 @@ def measurings(
     return tuple(found)
 
 
-def _atoms(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuring:
+def _atoms(problem: LinearBatch, adjacency: Adjacency, gaussian: bool) -> Measuring:
     _check_cells(problem, MOST_CELLS)
-    return Atoms(problem.shape, total=adjacency == "replace-one" and norm == 2)
+    return Atoms(problem.shape, total=adjacency == "replace-one" and gaussian)
 
 
 def _check_cells(problem: LinearBatch, most: int) -> None:
@@ -78,24 +78,24 @@ def _check_cells(problem: LinearBatch, most: int) -> None:
 
 
 def _best_matrix(
-    problem: LinearBatch, adjacency: Adjacency, norm: int, strategy: Literal["tree", "optimised"] | None
+    problem: LinearBatch, adjacency: Adjacency, gaussian: bool, strategy: Literal["tree", "optimised"] | None
 ) -> Measuring:
     """Trees are for cells in one line; optima take time."""
     _check_cells(problem, MOST_OPTIMISED)
     workload = LinearWorkload(problem)
     found = [one for one in _matrices(problem, workload, strategy) if one.rows * one.cells <= MOST_ENTRIES]
-    if adjacency == "replace-one" and norm == 2:
+    if adjacency == "replace-one" and gaussian:
         found += [with_free_total(one) for one in found]
     if not found:
         raise InvalidRequest(
             f"a strategy for {problem.cells:,} cells and {problem.values:,} values is too large"
         )
-    best = min(found, key=lambda one: _price_of_accuracy(workload, one, adjacency, norm))
+    best = min(found, key=lambda one: _price_of_accuracy(workload, one, adjacency, gaussian))
     return Matrix(problem.shape, best)
 
 
-def _price_of_accuracy(workload: LinearQueries, one: Strategy, adjacency: Adjacency, norm: int) -> float:
-    size = one.l1_diameter(adjacency) ** 2 if norm == 1 else one.l2_diameter_squared(adjacency)
+def _price_of_accuracy(workload: LinearQueries, one: Strategy, adjacency: Adjacency, gaussian: bool) -> float:
+    size = one.l2_diameter_squared(adjacency) if gaussian else one.l1_diameter(adjacency) ** 2
     return error_factor(workload, one) * size
 
 
@@ -113,7 +113,7 @@ def _matrices(
             yield the_queries(workload)
 
 
-def _products(problem: LinearBatch, norm: int) -> Measuring:
+def _products(problem: LinearBatch, gaussian: bool) -> Measuring:
     """Along each axis what is best for how the values look at it; the others do not matter to the choice."""
     widest, columns = max(problem.shape), len(problem.shape)
     if widest > _QUICK:
@@ -124,7 +124,7 @@ def _products(problem: LinearBatch, norm: int) -> Measuring:
     together = sum(linear.size for linear in problem.linears if linear.factors(problem.shape) is None)
     if problem.cells * (together + 1) * widest > _MOST_PRODUCTS:
         raise InvalidRequest(f"a product of strategies for {problem.cells:,} cells is too much work")
-    factors = [_best_along(problem, axis, norm) for axis in range(columns)]
+    factors = [_best_along(problem, axis, gaussian) for axis in range(columns)]
     with suppress(InvalidRequest):  # the entries of a product multiply: sums of many could be rounded
         return Products(problem.shape, Product(factors))
     raise InvalidRequest(
@@ -132,14 +132,14 @@ def _products(problem: LinearBatch, norm: int) -> Measuring:
     )
 
 
-def _best_along(problem: LinearBatch, axis: int, norm: int) -> Strategy:
+def _best_along(problem: LinearBatch, axis: int, gaussian: bool) -> Strategy:
     seen = np.concatenate([_seen_along(linear, problem.shape, axis) for linear in problem.linears])
     values, vectors = np.linalg.eigh(seen.T @ seen)
     workload = DenseWorkload((np.sqrt(np.maximum(values, 0.0)) * vectors).T)
     size = problem.shape[axis]
     found = [identity(size), optimal_strategy(workload, _STEPS)]
     found += [tree(size, branching) for branching in _BRANCHINGS if branching < size]
-    return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-remove", norm))
+    return min(found, key=lambda one: _price_of_accuracy(workload, one, "add-remove", gaussian))
 
 
 def _seen_along(linear: CellSums, shape: tuple[int, ...], axis: int) -> Floats:
@@ -156,7 +156,7 @@ def _seen_along(linear: CellSums, shape: tuple[int, ...], axis: int) -> Floats:
     return alike
 
 
-def _marginals(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuring:
+def _marginals(problem: LinearBatch, adjacency: Adjacency, gaussian: bool) -> Measuring:
     if sum(linear.size * len(linear.places) for linear in problem.linears) > _MOST_WORK:
         raise InvalidRequest(f"marginals for {problem.values:,} values are too much work")
     attributes = [
@@ -168,4 +168,4 @@ def _marginals(problem: LinearBatch, adjacency: Adjacency, norm: int) -> Measuri
         for _, weights in linear.weights():
             for kept, own in components(attributes, linear.by, weights):
                 energies[kept] = energies.get(kept, 0.0) + float(np.einsum("ij,ij->", own, own))
-    return MarginalTables(best_residuals(attributes, energies, adjacency, norm))
+    return MarginalTables(best_residuals(attributes, energies, adjacency, gaussian))

@@ -19,7 +19,6 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.sensitivity import Reading
-from adyton.kernel.special.mechanisms.buying import cost_of_units
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
 from adyton.kernel.special.workload import Workload
 from adyton.planning.coordinated.candidates import StrategyName, measurings
@@ -76,7 +75,7 @@ def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str |
     known: dict[str | None, StrategyName | None] = {None: None, **{n: n for n in get_args(StrategyName)}}
     if strategy not in known:
         raise InvalidRequest(f"unknown strategy {strategy!r}; known: {', '.join(get_args(StrategyName))}")
-    pure = outline.study.accounting == "pure" and outline.study.validity is not None
+    pure = outline.study.rule.capped and outline.study.validity is not None
     if strategy == "independent" or (strategy is None and pure):  # which would lose population intervals
         return plain
     try:
@@ -96,15 +95,14 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     queries = tuple(asking.query for asking in outline.requests)
     readings = tuple(one.reading for one in outline.measured)
     problem = problem_of(queries, readings)
-    norm = 1 if study.accounting == "pure" else 2
-    best = _narrowest(problem, unit, norm, strategy)
+    best = _narrowest(problem, unit, study.rule.noise.gaussian, strategy)
     if price.by == "within":
         noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings])
         at_least, amount = 1, study.rule.amount(noise.mechanism.cost(unit.adjacency))
         gain = plain.amount / amount
     else:
         at_least = amount = units_of(study, price, left)
-        noise = best.at(cost_of_units(study.accounting, amount))
+        noise = best.at(study.rule.noise_cost(amount))
         gain = _spread_of(plain) / best.spread(noise)
     radius = stability_units(noise.mechanism.radius())
     plans = _plans(plain, problem, noise, best.norms)
@@ -124,9 +122,12 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
 
 @lru_cache(maxsize=4)
 def _narrowest(
-    problem: LinearBatch, unit: PrivacyUnit, norm: int, strategy: StrategyName | None
+    problem: LinearBatch, unit: PrivacyUnit, gaussian: bool, strategy: StrategyName | None
 ) -> _Candidate:
-    found = [_Candidate(m, problem, unit, norm) for m in measurings(problem, unit.adjacency, norm, strategy)]
+    found = [
+        _Candidate(m, problem, unit, gaussian)
+        for m in measurings(problem, unit.adjacency, gaussian, strategy)
+    ]
     sure = [one for one in found if all(own.off.max() <= _SURE for own in one.norms)]
     if not sure:
         raise InvalidRequest("no strategy was found that determines all of these values")
@@ -136,12 +137,12 @@ def _narrowest(
 class _Candidate:
     """A way to measure a problem, and the norms of all its values."""
 
-    def __init__(self, measuring: Measuring, problem: LinearBatch, unit: PrivacyUnit, norm: int) -> None:
-        self._measuring, self._unit, self._norm = measuring, unit, norm
+    def __init__(self, measuring: Measuring, problem: LinearBatch, unit: PrivacyUnit, gaussian: bool) -> None:
+        self._measuring, self._unit, self._gaussian = measuring, unit, gaussian
         self.norms: list[Norms] = [measuring.norms(linear) for linear in problem.linears]
 
     def at(self, cost: Fraction) -> StrategyNoise:
-        kind = GeometricMeasured if self._norm == 1 else GaussianMeasured
+        kind = GaussianMeasured if self._gaussian else GeometricMeasured
         mechanism = kind.for_cost(self._measuring.strategy, self._unit.adjacency, cost, self._unit.rows)
         return StrategyNoise(self._measuring, mechanism)
 
@@ -158,7 +159,7 @@ class _Candidate:
             over = max(width / most for width, most in zip(widest, named, strict=True))
             if 1 >= over > 0.99:
                 return noise
-            cost *= Fraction(over) ** self._norm * _A_LITTLE
+            cost *= Fraction(over) ** (2 if self._gaussian else 1) * _A_LITTLE
         raise InvalidRequest("no noise was found for these widths: name an epsilon or a share")
 
 

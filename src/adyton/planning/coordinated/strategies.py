@@ -87,7 +87,10 @@ def subsets(by: Set) -> Iterator[Set]:
 
 
 def best_residuals(
-    attributes: Sequence[ResidualAttribute], energies: Mapping[Set, float], adjacency: Adjacency, norm: int
+    attributes: Sequence[ResidualAttribute],
+    energies: Mapping[Set, float],
+    adjacency: Adjacency,
+    gaussian: bool,
 ) -> Residuals:
     """The weights with the least total variance at one price, up to their rounding to whole numbers.
 
@@ -102,10 +105,10 @@ def best_residuals(
     if most <= 0:
         raise InvalidRequest("marginals that ask nothing have no best strategy")
     needed = {kept: energy for kept, energy in energies.items() if energy > MANY * most}
-    sizes = {kept: _reach(attributes, kept, norm) for kept in needed}
-    free_total = adjacency == "replace-one" and norm == 2 and () in needed and len(needed) > 1
+    sizes = {kept: _reach(attributes, kept, gaussian) for kept in needed}
+    free_total = adjacency == "replace-one" and gaussian and () in needed and len(needed) > 1
     wanted = {
-        kept: math.sqrt(math.sqrt(energy / sizes[kept])) if norm == 2 else (energy / sizes[kept]) ** (1 / 3)
+        kept: math.sqrt(math.sqrt(energy / sizes[kept])) if gaussian else (energy / sizes[kept]) ** (1 / 3)
         for kept, energy in needed.items()
         if kept or not free_total
     }
@@ -118,9 +121,9 @@ def best_residuals(
     return Residuals(attributes, {(): max(1, math.isqrt(max(room, 1))), **whole})
 
 
-def _reach(attributes: Sequence[ResidualAttribute], kept: Set, norm: int) -> float:
+def _reach(attributes: Sequence[ResidualAttribute], kept: Set, gaussian: bool) -> float:
     """What a unit adds to the residuals of a set, in the norm; squared where that is L2."""
-    each: Callable[[int], int] = _square if norm == 2 else lambda size: 2 * (size - 1)
+    each: Callable[[int], int] = _square if gaussian else lambda size: 2 * (size - 1)
     return float(prod(each(attributes[a].size) for a in kept))
 
 

@@ -39,7 +39,7 @@ def squares_of(study: Study, query: Query, measure: Measure) -> Fraction:
     if not isinstance(measure, Mean) or query.discovers_groups or query.table.behind != study.table:
         return _NONE
     validity, lattice = study.validity, measure.value.lattice
-    if validity is None or validity.tolerance is not None or study.accounting == "pure" or study.grid:
+    if validity is None or validity.tolerance is not None or study.rule.capped or study.grid:
         return _NONE
     rows = study.rows_expected(query.table)
     if rows is None or rows < _ENOUGH * number_of_cells(query) or lattice.high - lattice.low < 2:

@@ -1,0 +1,60 @@
+"""Noise, accounting and the theorem on populations are one choice: only its classes know the names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import adyton
+from adyton.kernel.accounting import ACCOUNTING_NAMES, accounting_named
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.privacy import BoundedRangeCost, PureCost
+
+SOURCE = Path(adyton.__file__).parent
+ELSEWHERE = ("accounting/textbook", "audit", "figures", "lab", "testing", "transports/cli")
+"""They compare accountings with each other, or name one to whoever reads."""
+
+
+def names_compared(tree: ast.AST) -> Iterator[int]:
+    """The lines where a value is compared with the name of an accounting, or looked up by it."""
+    for node in ast.walk(tree):
+        inside: list[ast.AST | None] = []
+        if isinstance(node, ast.Compare):
+            inside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            inside = [*node.keys]
+        elif isinstance(node, ast.MatchValue):
+            inside = [node.value]
+        if any(isinstance(one, ast.Constant) and one.value in ACCOUNTING_NAMES for one in inside):
+            yield node.lineno
+
+
+def test_nothing_else_asks_which_accounting_it_is() -> None:
+    """Mutant: ``if study.accounting == "pure":`` in ``population/which.py``."""
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if not path.relative_to(SOURCE).as_posix().startswith(ELSEWHERE)
+        for line in names_compared(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+def test_a_comparison_is_seen_however_it_is_written() -> None:
+    for text in ('x == "pure"', '"gdp" != x', '{"zcdp": 1}[x]', 'match x:\n    case "pure":\n        pass'):
+        assert list(names_compared(ast.parse(text))), text
+
+
+@pytest.mark.parametrize("name", ACCOUNTING_NAMES)
+def test_what_is_chosen_together(name: str) -> None:
+    """Mutants: each fact of a class with the value that another class has."""
+    rule = accounting_named(name)
+    pure = name == "pure"
+    assert rule.noise is (GeometricNoise if pure else GaussianNoise)
+    assert rule.choice is (PureCost if pure else BoundedRangeCost)
+    assert rule.capped == pure
+    assert rule.per_rho == {"gdp": 2, "zcdp": 1, "pure": None}[name]
+    assert rule.of_pure == {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}[name]
