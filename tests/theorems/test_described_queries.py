@@ -15,6 +15,8 @@ from scipy.stats import binom
 
 import adyton
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.planning.plan import make_batch
+from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.population.base import narrowest
 from adyton.population.claims import CertainOfDescribed, GeometricNoises, NormalNoise
@@ -274,6 +276,29 @@ def test_theorem_DESCRIBED_QUERIES_a_union_over_independent_columns_is_nearly_at
     alone = np.mean(least_described_share(counts, units, math.log(1 / 0.5)) > 0.5)
     assert alone == 1.0
     assert 0.005 < missed <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "means"),
+    [
+        ("COUNT(*)", 1),
+        ("AVG(x)", 1),
+        ("STDDEV(x)", 2),
+        ("COVAR_POP(y, x)", 3),
+        ("REGR_SLOPE(y, x)", 4),
+        ("CORR(y, x)", 5),
+    ],
+)
+def test_theorem_DESCRIBED_QUERIES_several_means_share_the_weight_of_one_value(
+    value: str, means: int
+) -> None:
+    """Mutants: each mean of a variance, or of a covariance, has all of it."""
+    table = Table("t", (IntegerColumn("x", 0, 9), IntegerColumn("y", 0, 9)), rows=1000)
+    known = adyton.Study(table, REPLACE, BUDGET, validity=Validity(Fraction(19, 20), dictionary="schema"))
+    sql = f"SELECT {value} AS v FROM t"
+    batch = make_batch(known, [request_of(sql, table)], price_of(epsilon=1), known.allowed)
+    (part,) = batch.plans[0].parts
+    assert part.only.nats == pytest.approx(_nats(known, sql) + math.log(means))
 
 
 # Lists, constants and study files that were chosen by looking ----------------------------------------------

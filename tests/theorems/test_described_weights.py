@@ -21,11 +21,12 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Lattice, Table
-from adyton.kernel.terms.expressions import Condition, Days, NumberExpression
+from adyton.kernel.terms.expressions import And, Compare, Condition, Days, NumberExpression
+from adyton.kernel.terms.leaves import Constant, ValueOf
 from adyton.kernel.terms.measures import Extreme, Measure
 from adyton.query import description_weights as description
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.description import Dictionary, canonical_value
+from adyton.query.description import Describer, Dictionary, canonical_value
 from adyton.query.description_weights import (
     CONSTANTS,
     DAYS,
@@ -49,17 +50,15 @@ from adyton.query.description_weights import (
     constant_nats,
     day_nats,
     rational_nats,
+    several_nats,
     text_nats,
     whole_nats,
 )
 from adyton.query.nodes import Query
 from adyton.query.request import request_of
 
-TINY = Table(
-    "t",
-    (BooleanColumn("b"), CategoryColumn("c", ("x", "y", "z")), IntegerColumn("n", 0, 9)),
-    rows=100,
-)
+NUMBER = IntegerColumn("n", 0, 9)
+TINY = Table("t", (BooleanColumn("b"), CategoryColumn("c", ("x", "y", "z")), NUMBER), rows=100)
 
 
 def weight(nats: float | None) -> float:
@@ -205,6 +204,20 @@ def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() 
     for text in few.keys() - listed:
         assert few[text] == pytest.approx(all_others[text] + math.log(2), abs=1 / 32)
     assert mass(Dictionary(TINY, "schema", listed)) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_ranges_with_and_without_their_ends_share_one_weight() -> None:
+    """Of all ranges of one column between two of ten steps.  Mutant: ends that are left out for nothing."""
+    column = Describer(TINY.columns)
+    steps = [Constant(Fraction(step)) for step in range(10)]
+    ranges = [
+        And((Compare(ValueOf(NUMBER), above, low), Compare(ValueOf(NUMBER), below, high)))
+        for above, below, low, high in product((">", ">="), ("<", "<="), steps, steps)
+    ]
+    one_part, of_column = math.exp(-several_nats(1)), PARTS["column"] / len(TINY.columns)
+    constants = sum(weight(constant_nats(step.value, NUMBER.lattice)) for step in steps)
+    together = sum(weight(column.where(each)) for each in ranges)
+    assert together <= one_part * of_column * OF_AN_ORDER["between"] * constants**2 * (1 + 1e-9)
 
 
 # A sample of the grammar, drawn by code of its own ---------------------------------------------------------
