@@ -33,6 +33,7 @@ from adyton.validity.described import (
     least_described_share,
 )
 from how_often import often
+from populations import standing_of
 
 BUDGET = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
 REPLACE = adyton.PrivacyUnit("replace-one")
@@ -120,6 +121,30 @@ def test_theorem_DESCRIBED_QUERIES_the_failure_is_divided_once() -> None:
     kept = FOR_DESCRIBED + FOR_THEIR_NOISE + FOR_NOISE
     assert claims_failure(validity, "replace-one") == Fraction(5, 100) * (1 - kept)
     assert claims_failure(validity, "add-remove") == Fraction(5, 100) * (1 - kept - FOR_COUNTS)
+
+
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_theorem_DESCRIBED_QUERIES_the_failure_of_noise_is_divided_among_answers_and_values(
+    accounting: str,
+) -> None:
+    """Mutants: each value, or each answer, has all of it."""
+    table, plan = Table("t", (IntegerColumn("x", 0, 9),), rows=10_000), {"queries": 50, "tolerance": "0.2"}
+    known = adyton.Study(
+        table,
+        REPLACE,
+        adyton.Guarantee(epsilon=500, delta=0 if accounting == "pure" else 1e-9),
+        accounting,
+        validity=Validity(Fraction(19, 20), dictionary="schema", **(plan if accounting == "pure" else {})),
+    )
+    sql, together = "SELECT COUNT(*) AS v FROM t WHERE x > 3", 0.0
+    batch = make_batch(known, [request_of(sql, table)], price_of(epsilon=1), known.allowed)
+    (part,) = batch.plans[0].parts
+    for query in range(1, 400):
+        standing = standing_of(known, 10_000, query=query, values=7)
+        (certain,) = standing.population.described(part.only, standing)
+        assert isinstance(certain, CertainOfDescribed)
+        together += 7 * certain.failure
+    assert 0.5 * float(FOR_THEIR_NOISE) / 20 < together <= float(FOR_THEIR_NOISE) / 20
 
 
 def test_theorem_DESCRIBED_QUERIES_a_part_of_the_level_costs_its_logarithm() -> None:
