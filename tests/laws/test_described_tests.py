@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ import pytest
 import adyton
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
+from adyton.population.described_tests import Method, described_test
 from adyton.population.last_look import FOR_DESCRIBED
+from adyton.query.description_weights import constant_nats
 from adyton.study import Validity
 
 TABLE = Table("t", (IntegerColumn("x", 0, 99), BooleanColumn("b")), rows=5_000)
@@ -50,6 +53,19 @@ def test_a_described_test_has_the_same_threshold_whatever_was_asked() -> None:
         nats = curator.study.nats(query, query.measures[0][1])
         assert last.threshold < 0.05 * float(FOR_DESCRIBED) * exp(-nats)
         assert last.threshold > 0.05 * float(FOR_DESCRIBED) * exp(-nats) / 10_000  # method, side and number
+
+
+@pytest.mark.parametrize("null", [None, 50, "50.125"])
+def test_methods_sides_and_numbers_of_a_test_share_the_weight_of_its_query(null: int | str | None) -> None:
+    """A number has half of it, and its own weight; no number has the other half.  Mutant: three sides for one."""
+    with opened() as curator:
+        study, query = curator.study, curator._requests.of(SQL).query
+        nats = study.nats(query, query.measures[0][1])
+        number = 0.0 if null is None else constant_nats(Fraction(null), TABLE.columns[0].lattice)  # type: ignore[union-attr]
+        tests = [described_test(study, SQL, null, method).nats for method in get_args(Method)]
+        sides = 3  # either, above and below
+        assert nats is not None
+        assert sides * sum(exp(-one) for one in tests) == pytest.approx(exp(-nats - number) / 2)
 
 
 def test_a_longer_description_has_a_smaller_threshold() -> None:

@@ -284,7 +284,10 @@ def test_a_group_that_one_of_several_measures_can_see_is_kept() -> None:
 
 
 def test_long_columns_are_not_tried_value_by_value() -> None:
-    """A column of 10**9 values, in bins: what stands in a comparison bounds them."""
+    """A column of 10**9 values, in bins: what stands in a comparison bounds them.
+
+    Mutant: a group rises also where the column is multiplied by a number below 0.
+    """
     cents = RealColumn("cents", Fraction(0), Fraction(10**7), Fraction(1, 100))
     table = Table("t", (cents, REGION))
     bins = Bucket("bin", Floor(ValueOf(cents), Fraction(10**4)))
@@ -304,6 +307,8 @@ def test_long_columns_are_not_tried_value_by_value() -> None:
     assert cell_values(replace(some, where=And((IsMissing(cents), region_in("b"))))) == [(None, "b")]
     squares = Bucket("square", Floor(Square(ValueOf(cents)), Fraction(10**13)))
     assert number_of_cells(Query(table, (("n", Count()),), between, (squares, REGION))) == 11
+    falling = Bucket("falling", Times(Floor(ValueOf(cents), Fraction(10**6)), Constant(Fraction(-1))))
+    assert number_of_cells(Query(table, (("n", Count()),), region_in("b"), (falling, REGION))) == 11
 
 
 def test_groups_of_one_column_are_looked_at_together_beside_a_long_one() -> None:

@@ -15,6 +15,8 @@ from scipy.stats import binom
 
 import adyton
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.planning.plan import make_batch
+from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.population.base import narrowest
 from adyton.population.claims import CertainOfDescribed, GeometricNoises, NormalNoise
@@ -31,6 +33,7 @@ from adyton.validity.described import (
     least_described_share,
 )
 from how_often import often
+from populations import standing_of
 
 BUDGET = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
 REPLACE = adyton.PrivacyUnit("replace-one")
@@ -118,6 +121,30 @@ def test_theorem_DESCRIBED_QUERIES_the_failure_is_divided_once() -> None:
     kept = FOR_DESCRIBED + FOR_THEIR_NOISE + FOR_NOISE
     assert claims_failure(validity, "replace-one") == Fraction(5, 100) * (1 - kept)
     assert claims_failure(validity, "add-remove") == Fraction(5, 100) * (1 - kept - FOR_COUNTS)
+
+
+@pytest.mark.parametrize("accounting", ["gdp", "pure"])
+def test_theorem_DESCRIBED_QUERIES_the_failure_of_noise_is_divided_among_answers_and_values(
+    accounting: str,
+) -> None:
+    """Mutants: each value, or each answer, has all of it."""
+    table, plan = Table("t", (IntegerColumn("x", 0, 9),), rows=10_000), {"queries": 50, "tolerance": "0.2"}
+    known = adyton.Study(
+        table,
+        REPLACE,
+        adyton.Guarantee(epsilon=500, delta=0 if accounting == "pure" else 1e-9),
+        accounting,
+        validity=Validity(Fraction(19, 20), dictionary="schema", **(plan if accounting == "pure" else {})),
+    )
+    sql, together = "SELECT COUNT(*) AS v FROM t WHERE x > 3", 0.0
+    batch = make_batch(known, [request_of(sql, table)], price_of(epsilon=1), known.allowed)
+    (part,) = batch.plans[0].parts
+    for query in range(1, 400):
+        standing = standing_of(known, 10_000, query=query, values=7)
+        (certain,) = standing.population.described(part.only, standing)
+        assert isinstance(certain, CertainOfDescribed)
+        together += 7 * certain.failure
+    assert 0.5 * float(FOR_THEIR_NOISE) / 20 < together <= float(FOR_THEIR_NOISE) / 20
 
 
 def test_theorem_DESCRIBED_QUERIES_a_part_of_the_level_costs_its_logarithm() -> None:
@@ -274,6 +301,29 @@ def test_theorem_DESCRIBED_QUERIES_a_union_over_independent_columns_is_nearly_at
     alone = np.mean(least_described_share(counts, units, math.log(1 / 0.5)) > 0.5)
     assert alone == 1.0
     assert 0.005 < missed <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "means"),
+    [
+        ("COUNT(*)", 1),
+        ("AVG(x)", 1),
+        ("STDDEV(x)", 2),
+        ("COVAR_POP(y, x)", 3),
+        ("REGR_SLOPE(y, x)", 4),
+        ("CORR(y, x)", 5),
+    ],
+)
+def test_theorem_DESCRIBED_QUERIES_several_means_share_the_weight_of_one_value(
+    value: str, means: int
+) -> None:
+    """Mutants: each mean of a variance, or of a covariance, has all of it."""
+    table = Table("t", (IntegerColumn("x", 0, 9), IntegerColumn("y", 0, 9)), rows=1000)
+    known = adyton.Study(table, REPLACE, BUDGET, validity=Validity(Fraction(19, 20), dictionary="schema"))
+    sql = f"SELECT {value} AS v FROM t"
+    batch = make_batch(known, [request_of(sql, table)], price_of(epsilon=1), known.allowed)
+    (part,) = batch.plans[0].parts
+    assert part.only.nats == pytest.approx(_nats(known, sql) + math.log(means))
 
 
 # Lists, constants and study files that were chosen by looking ----------------------------------------------

@@ -20,12 +20,26 @@ from typing import get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.exact.curves import Curve
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Lattice, Table
-from adyton.kernel.terms.expressions import Condition, Days, NumberExpression
-from adyton.kernel.terms.measures import Extreme, Measure
+from adyton.kernel.terms.expressions import (
+    And,
+    Case,
+    Compare,
+    Condition,
+    Curved,
+    Days,
+    NumberExpression,
+    Plus,
+    Quotient,
+)
+from adyton.kernel.terms.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
+from adyton.kernel.terms.measures import Count, Extreme, Measure, Moments, Which
+from adyton.kernel.terms.persons import PersonNumber
 from adyton.query import description_weights as description
+from adyton.query.calendar import day_of_year, iso_week, iso_year
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.description import Dictionary, canonical_value
+from adyton.query.description import Describer, Dictionary, _limit_nats, _person_number_nats, canonical_value
 from adyton.query.description_weights import (
     CONSTANTS,
     DAYS,
@@ -48,18 +62,17 @@ from adyton.query.description_weights import (
     WITH_NULL,
     constant_nats,
     day_nats,
+    function_nats,
     rational_nats,
+    several_nats,
     text_nats,
     whole_nats,
 )
 from adyton.query.nodes import Query
 from adyton.query.request import request_of
 
-TINY = Table(
-    "t",
-    (BooleanColumn("b"), CategoryColumn("c", ("x", "y", "z")), IntegerColumn("n", 0, 9)),
-    rows=100,
-)
+NUMBER = IntegerColumn("n", 0, 9)
+TINY = Table("t", (BooleanColumn("b"), CategoryColumn("c", ("x", "y", "z")), NUMBER), rows=100)
 
 
 def weight(nats: float | None) -> float:
@@ -205,6 +218,90 @@ def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() 
     for text in few.keys() - listed:
         assert few[text] == pytest.approx(all_others[text] + math.log(2), abs=1 / 32)
     assert mass(Dictionary(TINY, "schema", listed)) <= 1
+
+
+def test_theorem_DESCRIBED_QUERIES_ranges_with_and_without_their_ends_share_one_weight() -> None:
+    """Of all ranges of one column between two of ten steps.  Mutant: ends that are left out for nothing."""
+    column = Describer(TINY.columns)
+    steps = [Constant(Fraction(step)) for step in range(10)]
+    ranges = [
+        And((Compare(ValueOf(NUMBER), above, low), Compare(ValueOf(NUMBER), below, high)))
+        for above, below, low, high in product((">", ">="), ("<", "<="), steps, steps)
+    ]
+    one_part, of_column = math.exp(-several_nats(1)), PARTS["column"] / len(TINY.columns)
+    constants = sum(weight(constant_nats(step.value, NUMBER.lattice)) for step in steps)
+    together = sum(weight(column.where(each)) for each in ranges)
+    assert together <= one_part * of_column * OF_AN_ORDER["between"] * constants**2 * (1 + 1e-9)
+
+
+DAY = DateColumn("d", datetime.date(2019, 11, 3), datetime.date(2024, 2, 29))
+DIGIT, ONE_DAY = ValueOf(NUMBER), DayOf(DAY)
+OF_ALL = Describer((*TINY.columns, DAY))
+BELOW = Compare(DIGIT, "<", Constant(Fraction(5)))
+
+
+def choices() -> dict[str, tuple[list[float], float]]:
+    """For kinds of nodes: nats of all that differ in one choice alone, and those without it."""
+    of, inner, day = OF_ALL.number, OF_ALL.number(DIGIT), OF_ALL.day(ONE_DAY)
+    quotients = [Quotient(DIGIT, DIGIT, Fraction(0), Fraction(3), d) for d in range(10)]
+    ends = 2 * inner + rational_nats(Fraction(0)) + rational_nats(Fraction(3))
+    cases = [
+        Case(((BELOW, DIGIT),)),
+        *(Case(((BELOW, DIGIT),), Constant(Fraction(k))) for k in range(-50, 50)),
+    ]
+    listed = [Lookup(TINY.columns[1], (7, 7, k)) for k in (None, *range(-50, 50))]  # type: ignore[arg-type]
+    moved = [
+        f" {sign} INTERVAL {count} {unit})"
+        for sign in "+-"
+        for count in range(3000)
+        for unit in ("DAY", "MONTH")
+    ]
+    kinds = [PersonNumber(kind, DIGIT) for kind in ("sum", "least", "greatest")]  # type: ignore[arg-type]
+    kinds += [PersonNumber(kind, ONE_DAY) for kind in ("least", "greatest")]  # type: ignore[arg-type]
+    kinds += [PersonNumber("rows"), PersonNumber("distinct", TINY.columns[1])]  # type: ignore[arg-type]
+    return {
+        "curve": (
+            [of(Curved(c, Plus(DIGIT, Constant(Fraction(1))), d)) for c in get_args(Curve) for d in range(5)],
+            NUMBERS.nats["Curved"]
+            + math.log(2)
+            + of(Plus(DIGIT, Constant(Fraction(1)))),  # half of the decimals
+        ),
+        "quotient": ([of(one) for one in quotients], NUMBERS.nats["Quotient"] + ends),
+        "case": (
+            [of(one) for one in cases],
+            NUMBERS.nats["Case"] + math.log(2) + OF_ALL.where(BELOW) + inner,
+        ),
+        "list": (
+            [of(one) for one in listed],
+            NUMBERS.nats["Lookup"]
+            + 2 * (math.log(4 / 3) + rational_nats(Fraction(7)))
+            + rational_nats(Fraction(1)),
+        ),
+        "part of a day": (
+            [of(DatePart(part, ONE_DAY)) for part in get_args(Part)],
+            NUMBERS.nats["DatePart"] + day,
+        ),
+        "function of days": (
+            [of(one) for one in (day_of_year(ONE_DAY), iso_week(ONE_DAY), iso_year(ONE_DAY))],
+            NUMBERS.nats["part"] + day,
+        ),
+        "day": ([function_nats(")")] * 5 + [function_nats(behind) for behind in moved], 0.0),
+        "moments": (
+            [OF_ALL.measure(Moments(DIGIT, DIGIT, which)) for which in get_args(Which)],
+            MEASURES.nats["Moments"] + 2 * inner,
+        ),
+        "of persons": ([_person_number_nats(OF_ALL, one) for one in kinds], OF_ALL.where(EVERY_ROW)),
+        "groups of a person": (
+            [_limit_nats(Query(TINY, (("n", Count()),), most_groups=most)) for most in (None, *range(1, 60))],
+            0.0,
+        ),
+    }
+
+
+def test_theorem_DESCRIBED_QUERIES_choices_inside_of_a_node_sum_to_at_most_one() -> None:
+    """Mutants: a number of decimals, a curve, a part of a date or a kind that is chosen for nothing."""
+    for name, (differing, without) in choices().items():
+        assert 0.3 < sum(math.exp(without - nats) for nats in differing) <= 1 + 1e-9, name
 
 
 # A sample of the grammar, drawn by code of its own ---------------------------------------------------------

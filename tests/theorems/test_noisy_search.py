@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -276,6 +277,37 @@ def test_an_extreme_is_not_beyond_every_row(which: str, sign: int) -> None:
         beyond = sum(sign * v < sign * found.value for v in values)
         assert beyond < 50  # far inside, but not in the middle
     assert failures <= MOST_MISSED
+
+
+class Worst(Planted):
+    """Noise that is as large as it says in every round, on one side: larger at higher levels than the usual."""
+
+    def __init__(self, sign: int, level: float) -> None:
+        self._level, self._off = level, sign * (5 if level == LEVEL else 9)
+
+    def release(self, exact: Columns, bits: Bits) -> Columns:
+        return [[z + self._off for z in exact[0]]]
+
+    def error(self, confidence: float) -> int:
+        rounds = 31  # of a search over all that ``WIDE`` can be
+        return 5 if confidence <= 1 - (1 - LEVEL) / rounds else 9
+
+
+@pytest.mark.parametrize("level", [LEVEL, 0.999])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("which", ["least", "greatest"])
+@pytest.mark.parametrize("rows", [1, 6, 40])
+def test_theorem_NOISY_SEARCH_an_extreme_is_surely_not_beyond_every_row(
+    which: str, sign: int, level: float, rows: int
+) -> None:
+    """Whatever the noise within its bound.  Mutants: an offset that is nearer by one; the bound of another level."""
+    values = [17 * 10**6 + 3] * rows
+    search = _search(Extreme(ValueOf(WIDE), which), Worst(sign, level))  # type: ignore[arg-type]
+    assert search.only.times == 31
+    released = _released(search, values, Seeded(0))
+    (found,) = search.values(released, replace(_standing(), noise_level=level), [])
+    low, high = found.noise_interval.low, found.noise_interval.high
+    assert high >= values[0] if which == "least" else low <= values[0]
 
 
 @pytest.mark.parametrize("sql", ["SELECT MEDIAN(x) AS v FROM t", "SELECT MAX(x) AS v FROM t"])

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from scipy.stats import norm as normal
 
 from adyton.audit.replay import replay
 from adyton.curator.curator import Curator
@@ -244,6 +245,17 @@ def test_theorem_SPLIT_STUDY_sizes_of_parts(parts: int, failure: Fraction) -> No
     for inside in (0, 5, 300, 10**5):
         more = most_units(inside, parts, failure) + 1
         assert binom.cdf(inside, more, 1 / parts) <= failure
+
+
+def test_theorem_SPLIT_STUDY_spans_of_hashes_are_not_all_alike() -> None:
+    """So many parts that a span has 281 hashes or 282.  Mutant: each unit is in a part with probability 1 / parts."""
+    parts, failure = 10**12, Fraction(1, 100)
+    shortest, longest = (Fraction(hashes, 16**12) for hashes in (281, 282))
+    assert shortest < Fraction(1, parts) < longest
+    most = most_in_part(10**20, parts, failure)
+    assert normal.sf(most, 10**20 * float(longest), (10**20 * float(longest)) ** 0.5) <= failure
+    more = most_units(10**8, parts, failure) + 1
+    assert normal.cdf(10**8, more * float(shortest), (more * float(shortest)) ** 0.5) <= failure
 
 
 COINS, EACH = 200, 200

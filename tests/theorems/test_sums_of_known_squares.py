@@ -142,6 +142,32 @@ def test_theorem_SUBSET_SUMS_are_never_wider_nor_outside_of_what_is_possible(nam
         assert np.all((least <= low) & (low <= high) & (high <= most))
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_theorem_SUBSET_SUMS_what_is_left_out_is_rejected_by_its_own_width(name: str) -> None:
+    """For few units, whose mean is far from 0: what a unit can add beyond it differs from theta to theta.
+
+    Mutants: that of the end next to the answer; the variance of the end that is farther from 0.
+    """
+    law = replace(LAWS[name], units=4)
+    part, certain = law.part("SUM", 3), CertainAfter(Before(), law.units, 0.2)
+    (least, most), squares = span_of(part), law.expected(2)
+    claims = certain.claims(1 / 2)
+    for answer in range(4 * least - 6, 4 * most + 7, 3):
+        whole = single_ends(part, np.array([answer]), certain)
+        low, high = sum_ends(part, np.array([answer]), certain, np.array([squares]))
+        for end, first, theta in (
+            (low, whole[0], np.linspace(whole[0], low, 50, endpoint=False).ravel()),
+            (high, whole[1], np.linspace(whole[1], high, 50, endpoint=False).ravel()),
+        ):
+            if end == first:
+                continue
+            variance = np.maximum(squares - theta**2 / law.units, 0.0)
+            below = end is low
+            beyond = most - theta / law.units if below else theta / law.units - least
+            width = claims.width(variance, np.maximum(beyond, 1e-9), np.array(3.0)) + 0.5
+            assert np.all((answer - theta if below else theta - answer) >= width * (1 - 1e-9))
+
+
 def test_sums_that_use_little_of_their_range_are_much_narrower() -> None:
     law = Law(2_000, 0.25, (0, 1_000), (20, 40), (0.5, 0.5))
     part, certain = law.part("SUM", 100), CertainAfter(PAID, law.units, 1e-4)

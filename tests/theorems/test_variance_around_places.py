@@ -33,7 +33,6 @@ from adyton.population.base import PopulationContext, Position
 from adyton.population.claims import AfterReleases, CertainAfter, Claims
 from adyton.population.subset import SubsetPopulation
 from adyton.population.variance_ends import (
-    EACH,
     OF_LEAST,
     PLACES,
     Around,
@@ -46,6 +45,7 @@ from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width
 from how_often import crossed
+from populations import standing_of
 
 Floats = npt.NDArray[np.float64]
 DRAWS, FALSE_ALARM = 20_000, 1e-9
@@ -246,7 +246,17 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
     for told in (most_variance, most_squares):
         told(NOISY.part, NOISY.released(5), CertainAfter(Before(), NOISY.units, 0.05))
     count, each, squares = shares
-    assert count + len(PLACES) * each + squares + EACH == pytest.approx(1.0, rel=1e-12)
+    study = Study(
+        Table("t", COLUMNS, 500),
+        PrivacyUnit("replace-one"),
+        Guarantee(Fraction(5), Fraction(1, 10**6)),
+        validity=Validity(Fraction(19, 20)),
+    )
+    standing = standing_of(study, 500, values=2)
+    population = standing.population
+    assert isinstance(population, SubsetPopulation)
+    noise = population.squares_failure(standing) / population._certain(standing).level
+    assert count + len(PLACES) * each + squares + noise == pytest.approx(1.0, rel=1e-12)
     shares.clear()
     nothing = np.zeros(5)
     least_variance(

@@ -8,18 +8,18 @@ from fractions import Fraction
 from adyton.kernel.exact import float_up
 from adyton.kernel.exact.outward import SAFE
 
+_HASHES = 16**12  # a span of them is as long as its share of all says, or longer or shorter by less than one
+
 
 def most_in_part(units: int, parts: int, failure: Fraction) -> int:
     """Of at most so many units, how many are in one part.
 
     Claim:    Pr[more] <= failure.
-    Assumes:  each unit is in the part with probability 1 / parts, independently of the others.
-    Source:   Bernstein's inequality: a sum of variance v exceeds its mean by t = l/3 + sqrt(l**2/9 + 2 v l)
-              with probability at most exp(-l).  Theorem: SPLIT-STUDY.
+    Assumes:  each unit is in the part with the probability of its span of hashes, independently of the
+              others: that is 1 / parts, but for one hash.
+    Source:   as ``most_by_lot``.  Theorem: SPLIT-STUDY.
     """
-    mean, log = units / parts, _log(failure)
-    beyond = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * (1 - 1 / parts) * log)
-    return min(units, math.ceil((mean + beyond) * SAFE))
+    return most_by_lot(units, min(Fraction(1), Fraction(1, parts) + Fraction(1, _HASHES)), failure)
 
 
 def most_by_lot(units: int, share: Fraction, failure: Fraction) -> int:
@@ -27,8 +27,9 @@ def most_by_lot(units: int, share: Fraction, failure: Fraction) -> int:
 
     Claim:    Pr[more] <= failure.
     Assumes:  each unit is sent there with probability at most ``share``, independently of the others.
-    Source:   Bernstein's inequality, as above, for exactly this share; with a smaller one there are fewer.
-              Theorem: RESERVE-TEST.
+    Source:   Bernstein's inequality: a sum of variance v exceeds its mean by t = l/3 + sqrt(l**2/9 + 2 v l)
+              with probability at most exp(-l); for exactly this share, as with a smaller one there are
+              fewer.  Theorem: RESERVE-TEST.
     """
     log, mean, variance = _log(failure), float_up(units * share), float_up(units * share * (1 - share))
     beyond = log / 3 + math.sqrt(log**2 / 9 + 2 * variance * log)
@@ -39,13 +40,13 @@ def most_units(in_part: int, parts: int, failure: Fraction) -> int:
     """How many units there are altogether, if one part has at most ``in_part``.
 
     Claim:    Pr[more] <= failure.
-    Assumes:  as above.
+    Assumes:  as ``most_in_part``.
     Source:   a binomial variable of mean m is below m - sqrt(2 m l) with probability at most exp(-l)
               (Chernoff); solved for m.  Theorem: SPLIT-STUDY.
     """
     log = _log(failure)
     root = (math.sqrt(2 * log) + math.sqrt(2 * log + 4 * max(in_part, 0))) / 2
-    return max(1, math.ceil(parts * root**2 * SAFE))
+    return max(1, math.ceil(root**2 / (1 / parts - 1 / _HASHES) * SAFE))
 
 
 def _log(failure: Fraction) -> float:

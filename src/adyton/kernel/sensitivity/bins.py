@@ -45,7 +45,7 @@ class Bins:
 
 
 def levels_of(value: NumberExpression, cells: int) -> tuple[int, ...]:
-    """How many bins each level has, coarse first.  Where there are groups, one level is all."""
+    """How many bins each level has, coarse first.  Several cells have one level only."""
     levels = [bins_of(value.lattice.low, value.lattice.high, cells)]
     while cells == 1 and levels[-1].width > 1:
         levels.append(finer(levels[-1], 0))
