@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import random
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -207,78 +205,6 @@ def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() 
     assert mass(Dictionary(TINY, "schema", listed)) <= 1
 
 
-# A sample of the grammar, drawn by code of its own ---------------------------------------------------------
-
-
-def test_theorem_DESCRIBED_QUERIES_no_condition_weighs_more_than_its_descriptions() -> None:
-    """Drawn with the weights of the page, conditions come no more seldom than they weigh.
-
-    Counted and expected, by a normal law with six standard deviations: 1e-9 for each of some hundred texts.
-    Mutants: a comparison without its sign, a column that is chosen for nothing, an order that counts twice.
-    """
-    rng, draws = random.Random(5), 400_000
-    drawn = Counter(_where(rng) for _ in range(draws))
-    dictionary, checked = Dictionary(TINY, "schema"), 0
-    free = dictionary.nats(*_asked(""))
-    assert free is not None
-    for parts, times in drawn.items():
-        if parts is None or times < 40:
-            continue
-        nats = dictionary.nats(*_asked(" WHERE " + " AND ".join(parts) if parts else ""))
-        assert nats is not None
-        expected = draws * math.exp(free - nats) / 2  # without a condition it has a half
-        assert times >= expected - 6 * math.sqrt(expected), parts
-        checked += 1
-    assert checked > 40
-
-
-PRESENT = "n IS NOT NULL"
-
-
 def _asked(where: str) -> tuple[Query, Measure]:
     query = request_of(f"SELECT COUNT(*) FROM t{where}", TINY).query
     return query, query.measures[0][1]
-
-
-def _where(rng: random.Random) -> tuple[str, ...] | None:
-    """Parts in their order, or None where some part is of a kind that is not drawn here."""
-    parts = []
-    while rng.random() < 1 / 2:
-        parts.append(_part(rng))
-    if None in parts or len(set(parts)) < len(parts) or len({part.split()[0] for part in parts}) < len(parts):
-        return None
-    return tuple(sorted(parts))
-
-
-def _part(rng: random.Random) -> str | None:
-    if rng.random() >= 23 / 32:
-        return None
-    draw = rng.random()
-    match rng.choice("bcn"):
-        case "b":
-            return "(b)" if draw < 7 / 16 else "(NOT b)" if draw < 14 / 16 else None
-        case "c":
-            return f"c = '{rng.choice('xyz')}'" if draw < 1 / 2 else None
-        case _ if draw < 40 / 64:
-            return _comparison(rng)
-        case _:
-            return PRESENT if draw < 41 / 64 else None
-
-
-def _comparison(rng: random.Random) -> str | None:
-    """Of a number from 0 to 9 with a step, a place, a decimal of one digit; others are not drawn.
-
-    What is true of all numbers from 0 to 9 says that there is one, and is one function with that.
-    """
-    sign = rng.choices(["<", "<=", ">=", ">", "=", "<>"], [3, 3, 3, 3, 2, 2])[0]
-    draw, value = rng.random(), Fraction(1, 7)
-    if draw < 15 / 64:
-        value = Fraction(rng.randrange(10))
-    elif draw < 30 / 64 and rng.random() < 1 / 2:
-        value = Fraction(9 * rng.randrange(11), 10)
-    elif 30 / 64 <= draw < 60 / 64:
-        digit = rng.randrange(1, 10)
-        value = Fraction(0) if rng.random() < 1 / 8 else Fraction(digit) if rng.random() < 1 / 2 else value
-    if (sign, value) in ((">=", 0), ("<=", 9)):
-        return PRESENT
-    return f"n {sign} {value}" if value.denominator == 1 else None
