@@ -50,7 +50,7 @@ def filled(path: Path, receipts: int) -> SqliteLedger:
 def fill(ledger: StoredLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
     of_name: dict[str | None, Receipt] = {}
-    with ledger._transaction() as connection:
+    with ledger.store.lock() as connection:
         last, _ = ledger._last(connection)
         for number in range(receipts):
             order = replace(ORDER, by=f"name {number % NAMES}")

@@ -102,7 +102,7 @@ def test_A24_a_running_curator_answers_nothing_that_rests_on_an_edited_receipt(
 
 def long_ledger(path: Path, receipts: int) -> SqliteLedger:
     ledger = SqliteLedger.create(path, Header.fresh("ab" * 32, "gdp", 10**6))
-    with ledger._transaction() as connection:
+    with ledger.store.lock() as connection:
         last = None
         for number in range(receipts):
             last = next_receipt(
