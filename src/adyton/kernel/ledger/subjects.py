@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from adyton.errors import InvalidRequest
@@ -39,7 +39,7 @@ _SPREAD_MEASURE = "Variance"
 _OF_QUERIES = frozenset({"query", "batch", "workload", "choice", "marginals", "pmw"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReceiptSubject:
     """``texts``: of several queries, each canonical text.  ``measures``: the kinds of their values, in order
     of the alphabet; ``table``: what they read.  ``counts_all``: it counts all units of the table, with noise,
@@ -85,10 +85,10 @@ class ReceiptSubject:
             return SPREAD
         return key_of_measures(self.measures, self.table) if self.table is not None else None
 
-    @cached_property
+    @property
     def text(self) -> str:
         """Canonical JSON, as it is stored and hashed: what is not said is left out."""
-        return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":"))
+        return _text_of(self)
 
     def to_json(self) -> dict[str, Any]:
         """The facts that there are, by name."""
@@ -103,6 +103,11 @@ class ReceiptSubject:
 
 
 NOTE = ReceiptSubject("note")
+
+
+@lru_cache(maxsize=8)
+def _text_of(subject: ReceiptSubject) -> str:
+    return json.dumps(subject.to_json(), ensure_ascii=False, separators=(",", ":"))
 
 
 @lru_cache(maxsize=8)

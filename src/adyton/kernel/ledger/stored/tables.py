@@ -6,6 +6,7 @@ Every row is checked by its digest when it is read.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -143,7 +144,7 @@ def last_of_name(connection: Connection, by: str | None, up_to: int) -> Receipt 
     return find(connection, newest, by or _NOBODY, up_to)
 
 
-_READ_BEFORE: dict[tuple[Any, ...], Receipt] = {}
+_READ_BEFORE: OrderedDict[tuple[Any, ...], Receipt] = OrderedDict()
 
 
 def _to_receipt(row: tuple[Any, ...]) -> Receipt:
@@ -158,9 +159,9 @@ def _to_receipt(row: tuple[Any, ...]) -> Receipt:
 
 
 def _keep(row: tuple[Any, ...], receipt: Receipt) -> None:
-    if len(_READ_BEFORE) >= _MOST_KEPT:
-        _READ_BEFORE.clear()
     _READ_BEFORE[row] = receipt
+    if len(_READ_BEFORE) > _MOST_KEPT:
+        _READ_BEFORE.popitem(last=False)
 
 
 def _checked_receipt(row: tuple[Any, ...]) -> Receipt:
