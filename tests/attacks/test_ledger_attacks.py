@@ -25,7 +25,7 @@ from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Cap, Header, MemoryLedger, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import sqlite as sqlite_file
-from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger.stored.tables import append
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.ledgers.on_demand import LedgerOnDemand
@@ -559,7 +559,6 @@ def test_A24_a_final_radius_is_that_of_the_answer_or_all_of_it(
         forged = next_receipt(ledger.header, last, Order("sum", "{}", 1, 2), "2026-01-01", **facts)
         with ledger.store.lock() as connection:
             append(connection, forged)
-            await_answer(connection, forged)
     if follows:
         with closing(SqliteLedger(path)) as ledger:
             assert ledger.verify().head == forged.digest
@@ -596,7 +595,6 @@ def test_A24_totals_by_name_must_follow(path: Path) -> None:
         wanted = Order("sum", "{}", 1, 0, by="ana", budget_share=10)
         with ledger.store.lock() as connection:
             append(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
-            await_answer(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
     with pytest.raises(LedgerCorrupt, match="does not follow"):
         SqliteLedger(path)
 

@@ -18,7 +18,7 @@ import adyton
 from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
-from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
+from adyton.kernel.ledger.stored.tables import CHECKPOINT, append
 from adyton.kernel.ledger.validity import FinalCost
 from study_on_disk import query, tamper, write_study
 
@@ -115,7 +115,6 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
                 secret=f"secret {number}",
             )
             append(connection, last)
-            await_answer(connection, last)
     return ledger
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar, Literal
 
 from adyton.kernel.exact import float_up
@@ -23,7 +22,7 @@ from adyton.kernel.privacy import GaussianCost
 from adyton.kernel.sensitivity import Sensitivity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GaussianNoise:
     """Adds round(sigma * N) to each integer, N standard normal; ``scales`` are the sigmas.
 
@@ -35,6 +34,7 @@ class GaussianNoise:
     """
 
     scales: Scales
+    _hash: int = field(init=False, repr=False, compare=False)  # that of fractions takes long
     name: ClassVar[str] = "rounded Gaussian"
     norm: ClassVar[Literal[1, 2]] = 2
     theorems: ClassVar[tuple[str, ...]] = ("L2-SENSITIVITY", "ROUNDED-GAUSSIAN-IS-GDP")
@@ -42,14 +42,10 @@ class GaussianNoise:
     def __post_init__(self) -> None:
         for scale in self.scales:  # before anything is charged, not when the noise is drawn
             check_scale(float_up(scale), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
+        object.__setattr__(self, "_hash", hash(self.scales))
 
     def __hash__(self) -> int:
         return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        """That of fractions takes long, and what noise costs is looked up by it again and again."""
-        return hash(self.scales)
 
     def cost(self, sensitivity: Sensitivity) -> GaussianCost:
         return GaussianCost(sensitivity.l2_diameter_squared(self.scales))

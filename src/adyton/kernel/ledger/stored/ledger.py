@@ -43,7 +43,6 @@ from adyton.kernel.ledger.stored.restoring import (
     restored_at,
     restoring_order,
     skipped_numbers,
-    write_restored,
 )
 from adyton.kernel.ledger.stored.store import Connection, Store
 from adyton.kernel.ledger.stored.tables import (
@@ -51,7 +50,6 @@ from adyton.kernel.ledger.stored.tables import (
     Kept,
     add_answer,
     append,
-    await_answer,
     check_newest,
     check_unanswered,
     count_unanswered,
@@ -124,7 +122,6 @@ class StoredLedger(Ledger):
             if first is not None:
                 first(receipt)
             append(connection, receipt)
-            await_answer(connection, receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
@@ -277,8 +274,7 @@ class StoredLedger(Ledger):
             mark, totals = self._mark_of(connection), totals_after(*self._last(connection))
             receipt = self._next(connection, restoring_order(self.header, kept, mark, totals))
             append(connection, receipt)
-            await_answer(connection, receipt)
-            write_restored(connection, receipt.number, receipt.number - totals.receipts - 1)
+            connection.append("restored", (receipt.number, receipt.number - totals.receipts - 1))
         self._newest()
         return receipt
 

@@ -49,11 +49,6 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
     )
 
 
-def write_restored(connection: Connection, number: int, skipped: int) -> None:
-    """In the transaction of its receipt: how many numbers are missing before it."""
-    connection.append("restored", (number, skipped))
-
-
 def restored_at(connection: Connection) -> int:
     """The number of the newest such receipt, 0 if there is none."""
     return _of_restored(connection, "MAX(number)")

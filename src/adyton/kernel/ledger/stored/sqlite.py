@@ -15,7 +15,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from adyton.kernel.ledger.links import FORMAT, Header, Receipt
 from adyton.kernel.ledger.stored.ledger import StoredLedger, owned
 from adyton.kernel.ledger.stored.schema import SQLITE
 from adyton.kernel.ledger.stored.store import Connection, Row
-from adyton.kernel.ledger.stored.tables import append, await_answer, write_header
+from adyton.kernel.ledger.stored.tables import append, write_header
 
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
@@ -170,7 +170,6 @@ def write_draft(
         write_header(connection, header, facts)
         if first is not None:
             append(connection, first)
-            await_answer(connection, first)
         connection.execute("COMMIT")
         settle(draft, connection)  # closing would do the same, and say nothing where it fails
 
@@ -201,43 +200,31 @@ class InSqlite(ABC):
         self._lock, self._process = threading.Lock(), os.getpid()
 
     @abstractmethod
-    def _connected(self) -> Appending:
-        """The connection; LedgerCorrupt where it may not be used."""
+    def _connected(self) -> Appending: ...
 
     @abstractmethod
-    def _failed(self, fault: sqlite3.Error) -> LedgerCorrupt:
-        """Called once what was not committed is rolled back, or will be."""
+    def _failed(self, fault: sqlite3.Error) -> LedgerCorrupt: ...
+
+    def read(self, *, one_moment: bool = False) -> AbstractContextManager[Appending]:
+        return self._within("BEGIN" if one_moment else "")
+
+    def lock(self) -> AbstractContextManager[Appending]:
+        return self._within("BEGIN IMMEDIATE")
 
     @contextmanager
-    def read(self, *, one_moment: bool = False) -> Iterator[Appending]:
+    def _within(self, begin: str) -> Iterator[Appending]:
         with self._lock:
             try:
                 connection = self._connected()
-                if not one_moment:
-                    yield connection
-                    return
                 try:
-                    connection.execute("BEGIN")
+                    if begin:
+                        connection.execute(begin)
                     yield connection
+                    if begin:
+                        connection.execute("COMMIT")
                 finally:
                     if connection.in_transaction:
                         connection.rollback()
-            except sqlite3.Error as fault:
-                raise self._failed(fault) from fault
-
-    @contextmanager
-    def lock(self) -> Iterator[Appending]:
-        with self._lock:
-            try:
-                connection = self._connected()
-                try:
-                    connection.execute("BEGIN IMMEDIATE")
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.rollback()
-                    raise
             except sqlite3.Error as fault:
                 raise self._failed(fault) from fault
 
@@ -247,24 +234,18 @@ class InSqlite(ABC):
 
 
 class SqliteStore(InSqlite):
-    """A file.  Its connection is opened when it is needed, closed by a fork, and never used for another file.
-
-    ``held_last``: whether a thread may hold another store while it waits for this one.
-    """
+    """A file.  Its connection is opened when it is needed, closed by a fork, and used for no other file."""
 
     def __init__(self, path: str | Path, *, held_last: bool = False) -> None:
         super().__init__()
-        self.path, self.held_last = Path(path).absolute(), held_last
-        self._place = str(self.path)
+        self.path = Path(path).absolute()
+        self.name, self._place = self.path.name, str(self.path)
+        self.held_last = held_last  # whether a thread may hold another store while it waits for this one
         self._file = identity(self._place)
         self._connection: Appending | None = None
         self._closed = False
         self._unsettled = False
         _watch(self)
-
-    @property
-    def name(self) -> str:
-        return self.path.name
 
     def close(self) -> None:
         with self._lock:

@@ -29,7 +29,6 @@ class Connection(Protocol):
 
     def append(self, table: str, row: Row) -> None:
         """Adds a row, of which the first value is a number; while the ledger is locked, and only then."""
-        ...
 
 
 class Store(Protocol):
@@ -38,22 +37,17 @@ class Store(Protocol):
     @property
     def name(self) -> str:
         """What messages call the ledger."""
-        ...
 
     def read(self, *, one_moment: bool = False) -> AbstractContextManager[Connection]:
         """For one thread at a time; ``one_moment``: all that is read is of the same moment."""
-        ...
 
     def lock(self) -> AbstractContextManager[Connection]:
         """Alone among all writers.  When it ends, what was appended is durable: what depends on it may be
-        shown.  If it ends with an error, nothing was appended.
+        shown.  If it ends with an error, nothing was appended, or nobody can say.
         """
-        ...
 
     def check(self, connection: Connection) -> None:
         """LedgerCorrupt if the database itself says that it is damaged."""
-        ...
 
     def close(self) -> None:
         """Lets go of the connection."""
-        ...

@@ -105,6 +105,7 @@ def append(connection: Connection, receipt: Receipt) -> None:
         receipt.digest,
     )
     connection.append("receipts", row)
+    connection.append("unanswered", (receipt.number, key_of(order)))  # until its answer is appended
     _keep(row, receipt)
 
 
@@ -263,11 +264,6 @@ def _checked_cost(receipt: Receipt, radius: str, level: str, content: str, diges
 
 
 # Receipts without an answer --------------------------------------------------------------------------------
-
-
-def await_answer(connection: Connection, receipt: Receipt) -> None:
-    """In the transaction of a charge, after it; the tables end it when an answer is appended."""
-    connection.append("unanswered", (receipt.number, key_of(receipt.order)))
 
 
 def refuse_if_not_awaited(kept: Kept) -> None:
