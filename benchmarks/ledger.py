@@ -17,7 +17,7 @@ from adyton.kernel.ledger import Header, Order, Receipt, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt, now
 from adyton.kernel.ledger.links import fresh_secret
 from adyton.kernel.ledger.stored.ledger import StoredLedger
-from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger.stored.tables import append
 from adyton.kernel.ledger.validity import FinalCost
 
 HISTORY = 20_000
@@ -50,7 +50,7 @@ def filled(path: Path, receipts: int) -> SqliteLedger:
 def fill(ledger: StoredLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
     of_name: dict[str | None, Receipt] = {}
-    with ledger._transaction() as connection:
+    with ledger.store.lock() as connection:
         last, _ = ledger._last(connection)
         for number in range(receipts):
             order = replace(ORDER, by=f"name {number % NAMES}")
@@ -65,7 +65,6 @@ def fill(ledger: StoredLedger, receipts: int) -> None:
             )
             of_name[order.by] = last
             append(connection, last)
-            await_answer(connection, last)
 
 
 def bare_table(path: Path) -> sqlite3.Connection:

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.kernel.ledger import SqliteLedger
+from adyton.kernel.ledger.stored.sqlite import SqliteStore
 from adyton.kernel.noisy import NoisyQueries
-from adyton.ledgers.postgres_session import PostgresSession
+from adyton.ledgers.postgres import PostgresStore
 from how_often import LONG
 from postgres_server import NoServer, postgres_server
 from processes import APART
@@ -112,9 +112,9 @@ def at_commit(which: int, *, after: bool) -> Callable[[], None]:
 
     def arrange() -> None:
         commits = 0
-        session = SqliteLedger._transaction
+        session = SqliteStore.lock
 
-        def counted(self: SqliteLedger) -> Any:
+        def counted(self: SqliteStore) -> Any:
             nonlocal commits
             commits += 1
             if commits == which and not after:
@@ -123,9 +123,9 @@ def at_commit(which: int, *, after: bool) -> Callable[[], None]:
             inner = session(self)
             return _Then(inner, die) if commits == which and after else inner
 
-        commit = PostgresSession._commit
+        commit = PostgresStore._commit
 
-        def counted_commit(self: PostgresSession, statements: Any) -> None:
+        def counted_commit(self: PostgresStore, statements: Any) -> None:
             nonlocal commits
             commits += 1
             if commits == which and not after:
@@ -134,8 +134,8 @@ def at_commit(which: int, *, after: bool) -> Callable[[], None]:
             if commits == which:
                 die()
 
-        SqliteLedger._transaction = counted  # type: ignore[assignment, method-assign]
-        PostgresSession._commit = counted_commit  # type: ignore[method-assign]
+        SqliteStore.lock = counted  # type: ignore[method-assign]
+        PostgresStore._commit = counted_commit  # type: ignore[method-assign]
 
     return arrange
 

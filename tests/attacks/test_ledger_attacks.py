@@ -25,7 +25,7 @@ from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Cap, Header, MemoryLedger, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import sqlite as sqlite_file
-from adyton.kernel.ledger.stored.tables import append, await_answer
+from adyton.kernel.ledger.stored.tables import append
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.ledgers.on_demand import LedgerOnDemand
@@ -169,14 +169,14 @@ def test_A20_a_connection_does_not_cross_a_fork(path: Path) -> None:
 
 def test_A20_a_connection_that_crossed_a_fork_unseen_is_not_used(ledger: SqliteLedger) -> None:
     ledger.charge(order())
-    ledger._process += 1  # as after a fork by a library that does not tell Python
+    ledger.store._process += 1  # as after a fork by a library that does not tell Python
     with pytest.raises(LedgerCorrupt, match="after the fork"):
         ledger.charge(order())
 
 
 def test_A20_a_forked_copy_of_a_ledger_in_memory_is_not_a_second_budget() -> None:
     ledger = MemoryLedger(Header.fresh(STUDY, "gdp", 10))
-    ledger._process += 1
+    ledger.store._process += 1
     with pytest.raises(LedgerCorrupt, match="fork"):
         ledger.charge(order())
 
@@ -248,7 +248,7 @@ def kill_at_commit(path: Path, request: str) -> None:
     child = os.fork()
     if child == 0:
         ledger = enter(path, 100)
-        ledger._connection.set_trace_callback(trace)
+        ledger.store._connection.set_trace_callback(trace)
         ledger.charge(order(request=request))
         os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
@@ -271,11 +271,11 @@ def refused(attack: Callable[[], object]) -> None:
 
 def test_A23_a_full_disk_gives_no_receipt_and_no_answer(ledger: SqliteLedger) -> None:
     number = ledger.charge(order()).receipt.number
-    ledger._connection.execute("PRAGMA max_page_count = 1")  # at once full: no page can be added
+    ledger.store._connection.execute("PRAGMA max_page_count = 1")  # at once full: no page can be added
     large = Order("count" * 5000, "{}", 1, 0, None)
     refused(lambda: ledger.charge(large))
     assert ledger.verify().receipts == 1
-    ledger._connection.execute("PRAGMA max_page_count = 1")
+    ledger.store._connection.execute("PRAGMA max_page_count = 1")
     refused(lambda: ledger.remember(number, "answer" * 5000))
     assert ledger.recall(number) is None
     assert ledger.charge(order()).receipt.number == 2  # there is room again
@@ -307,7 +307,7 @@ def test_A23_a_write_that_fails_in_the_middle_gives_no_receipt(path: Path) -> No
 
 def test_A23_a_ledger_that_cannot_be_written_answers_nothing(ledger: SqliteLedger) -> None:
     ledger.charge(order())
-    ledger._connection.execute("PRAGMA query_only = ON")
+    ledger.store._connection.execute("PRAGMA query_only = ON")
     refused(lambda: ledger.charge(order()))
     assert ledger.count() == 1
 
@@ -354,7 +354,7 @@ def test_A23_a_commit_that_fails_is_not_a_receipt(ledger: SqliteLedger) -> None:
         return sqlite3.SQLITE_DENY if forbidden else sqlite3.SQLITE_OK
 
     ledger.charge(order())
-    ledger._connection.set_authorizer(no_commit)
+    ledger.store._connection.set_authorizer(no_commit)
     refused(lambda: ledger.charge(order(request="a")))
     assert ledger.count() == 1
     assert ledger.charge(order(request="a")).fresh
@@ -557,9 +557,8 @@ def test_A24_a_final_radius_is_that_of_the_answer_or_all_of_it(
         ledger.remember(1, "forty-two", 4, 7)
         facts = {"final": FinalCost(*final), "last_of_name": last, "secret": "s"}
         forged = next_receipt(ledger.header, last, Order("sum", "{}", 1, 2), "2026-01-01", **facts)
-        with ledger._transaction() as connection:
+        with ledger.store.lock() as connection:
             append(connection, forged)
-            await_answer(connection, forged)
     if follows:
         with closing(SqliteLedger(path)) as ledger:
             assert ledger.verify().head == forged.digest
@@ -594,9 +593,8 @@ def test_A24_totals_by_name_must_follow(path: Path) -> None:
         last = ledger.charge(Order("count", "{}", 1, 0, by="ben")).receipt
         facts = {"final": FinalCost(0), "last_of_name": None, "secret": "s"}
         wanted = Order("sum", "{}", 1, 0, by="ana", budget_share=10)
-        with ledger._transaction() as connection:
+        with ledger.store.lock() as connection:
             append(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
-            await_answer(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
     with pytest.raises(LedgerCorrupt, match="does not follow"):
         SqliteLedger(path)
 
@@ -604,7 +602,7 @@ def test_A24_totals_by_name_must_follow(path: Path) -> None:
 def test_A24_names_are_followed_from_before_the_checkpoint_on(path: Path) -> None:
     """Opening replays 256 receipts; what a name spent before them is looked up.  Mutant: ``no_receipt``."""
     with closing(enter(path, 10**6)) as ledger:
-        ledger._connection.execute("PRAGMA synchronous = OFF")
+        ledger.store._connection.execute("PRAGMA synchronous = OFF")
         ledger.charge(Order("count", "{}", 30, 0, by="ana"))
         for _ in range(300):
             ledger.charge(Order("count", "{}", 1, 0, by="ben"))

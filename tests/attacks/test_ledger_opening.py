@@ -18,7 +18,7 @@ import adyton
 from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
-from adyton.kernel.ledger.stored.tables import CHECKPOINT, append, await_answer
+from adyton.kernel.ledger.stored.tables import CHECKPOINT, append
 from adyton.kernel.ledger.validity import FinalCost
 from study_on_disk import query, tamper, write_study
 
@@ -102,7 +102,7 @@ def test_A24_a_running_curator_answers_nothing_that_rests_on_an_edited_receipt(
 
 def long_ledger(path: Path, receipts: int) -> SqliteLedger:
     ledger = SqliteLedger.create(path, Header.fresh("ab" * 32, "gdp", 10**6))
-    with ledger._transaction() as connection:
+    with ledger.store.lock() as connection:
         last = None
         for number in range(receipts):
             last = next_receipt(
@@ -115,7 +115,6 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
                 secret=f"secret {number}",
             )
             append(connection, last)
-            await_answer(connection, last)
     return ledger
 
 

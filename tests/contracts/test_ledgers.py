@@ -69,7 +69,9 @@ class TestSqliteLedger(LedgerContract):
         ledger = make_ledger(10**9)
         ledger.charge(order())
         early = steps_of_a_charge(ledger)
-        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        ledger.store._connection.execute(
+            "PRAGMA synchronous = OFF"
+        )  # the filling need not survive a power cut
         for number in range(1500):
             ledger.charge(order(request=f"filling {number}"))
         assert steps_of_a_charge(ledger) <= 1.2 * early
@@ -83,7 +85,9 @@ class TestSqliteLedger(LedgerContract):
             ledger.charge(order(by=by, radius=9))
         ledger.remember(2, "x", 3)
         early = steps_of_a_charge(ledger, by="ana")
-        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        ledger.store._connection.execute(
+            "PRAGMA synchronous = OFF"
+        )  # the filling need not survive a power cut
         for number in range(800):
             receipt = ledger.charge(order(by=f"name {number % 50}", radius=9)).receipt
             ledger.remember(receipt.number, "x" * 5000, 3)
@@ -106,7 +110,7 @@ class TestSqliteLedger(LedgerContract):
     def test_charges_are_flushed_to_the_disk(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
         ledger = make_ledger(10)
         facts = [
-            ledger._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            ledger.store._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous", "busy_timeout")
         ]
         assert facts == ["wal", 2, 30000]
@@ -228,7 +232,9 @@ class TestSqliteLedger(LedgerContract):
         ledger = make_ledger(10)
         ledger.charge(order())
         ledger.annotate(1, 0, "first")
-        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        ledger.store._connection.execute(
+            "PRAGMA synchronous = OFF"
+        )  # the filling need not survive a power cut
         early = steps_of(ledger, lambda: ledger.annotate(1, 1, "early"))
         for index in range(2, 2000):
             ledger.annotate(1, index, "filling")
@@ -256,9 +262,9 @@ def steps_of(ledger: SqliteLedger, run: Callable[[], object]) -> int:
         steps += 1
         return 0
 
-    ledger._connection.set_progress_handler(count, 1)
+    ledger.store._connection.set_progress_handler(count, 1)
     run()
-    ledger._connection.set_progress_handler(None, 1)
+    ledger.store._connection.set_progress_handler(None, 1)
     return steps
 
 
@@ -393,7 +399,7 @@ def test_a_changed_note_in_memory_is_found_by_verify() -> None:
     ledger.charge(order())
     ledger.annotate(1, 0, "a")
     ledger.verify()
-    with ledger._session() as connection:
+    with ledger.store.read() as connection:
         connection.execute("DROP TRIGGER notes_update")
         connection.execute("UPDATE notes SET text = 'b'")
     with pytest.raises(LedgerCorrupt, match="note 0 of receipt 1 was changed"):

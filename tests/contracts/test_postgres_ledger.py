@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import adyton
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger import Header, Ledger
-from adyton.ledgers import postgres_session
+from adyton.ledgers import postgres
 from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
@@ -62,7 +62,7 @@ class TestPostgresLedger(LedgerContract):
     def reopen(self, server: str, ledgers: list[PostgresLedger]) -> Reopen:
         def again(ledger: Ledger) -> PostgresLedger:
             assert isinstance(ledger, PostgresLedger)
-            ledgers.append(PostgresLedger(f"{server}/{ledger.name}"))
+            ledgers.append(PostgresLedger(f"{server}/{ledger.store.name}"))
             return ledgers[-1]
 
         return again
@@ -80,9 +80,9 @@ def ledger(server: str) -> Iterator[PostgresLedger]:
 
 def end_session(server: str, ledger: PostgresLedger) -> None:
     """As when the server, or the network before it, dies."""
-    assert ledger._connection is not None
+    assert ledger.store._connection is not None
     with psycopg.connect(server, autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s)", (ledger._connection.info.backend_pid,))
+        other.execute("SELECT pg_terminate_backend(%s)", (ledger.store._connection.info.backend_pid,))
 
 
 def test_a_connection_that_breaks_before_the_commit_is_a_refusal(
@@ -90,10 +90,11 @@ def test_a_connection_that_breaks_before_the_commit_is_a_refusal(
 ) -> None:
     """Mutant: the receipt is returned although it was not found."""
     ledger.charge(order())
+    commit = ledger.store._commit
     monkeypatch.setattr(
-        ledger,
-        "_written",
-        lambda receipt: (setattr(ledger._writing, "receipt", receipt), end_session(server, ledger)),
+        ledger.store,
+        "_commit",
+        lambda statements: (end_session(server, ledger), commit(statements)),
     )
     with pytest.raises(LedgerCorrupt, match="nothing was charged"):
         ledger.charge(order())
@@ -106,8 +107,8 @@ def commit_and_break(server: str, ledger: PostgresLedger) -> Callable[[Any], Non
     def commit(connection: Any) -> None:
         connection.execute("COMMIT")
         end_session(server, ledger)
-        ledger._disconnect()
-        raise postgres_session.CommitUnknown("as if the answer of the server had been lost")
+        ledger.store._disconnect()
+        raise postgres.CommitUnknown("as if the answer of the server had been lost")
 
     return commit
 
@@ -116,7 +117,7 @@ def test_a_connection_that_breaks_during_the_commit_is_resolved_by_looking(
     server: str, ledger: PostgresLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was written, and only we do not know it.  Mutants: a second charge; a refusal although it was charged."""
-    monkeypatch.setattr(ledger, "_commit", commit_and_break(server, ledger))
+    monkeypatch.setattr(ledger.store, "_commit", commit_and_break(server, ledger))
     resolved: list[Any] = []
 
     def once(connection: Any) -> None:
@@ -131,7 +132,7 @@ def test_a_connection_that_breaks_during_the_commit_is_resolved_by_looking(
         lambda: ledger.remember(1, "an answer"),
         lambda: ledger.annotate(1, 0, "a note"),
     ):
-        monkeypatch.setattr(ledger, "_commit", once)
+        monkeypatch.setattr(ledger.store, "_commit", once)
         assert work() in (1, "an answer", True)
     assert len(resolved) == 3
     assert ledger.verify().receipts == 1
@@ -147,7 +148,7 @@ def test_a_charge_of_which_a_part_fails_is_not_made(
     ledger.charge(order())
     stop = "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'secret words'; END $$; CREATE TRIGGER stop BEFORE INSERT ON unanswered EXECUTE FUNCTION stop()"
     with psycopg.connect(server, autocommit=True) as owner:
-        owner.execute(f'SET search_path = "{ledger.name}", pg_catalog'.encode())
+        owner.execute(f'SET search_path = "{ledger.store.name}", pg_catalog'.encode())
         owner.execute(stop.encode())
         with pytest.raises(LedgerCorrupt) as refused:
             ledger.charge(order())
@@ -211,9 +212,9 @@ def test_nothing_can_be_changed_deleted_or_emptied(server: str, ledger: Postgres
     with psycopg.connect(server, autocommit=True) as owner:
         for table in tables:
             for statement in (
-                f"UPDATE {ledger.name}.{table} SET number = number",
-                f"DELETE FROM {ledger.name}.{table}",
-                f"TRUNCATE {ledger.name}.{table} CASCADE",
+                f"UPDATE {ledger.store.name}.{table} SET number = number",
+                f"DELETE FROM {ledger.store.name}.{table}",
+                f"TRUNCATE {ledger.store.name}.{table} CASCADE",
             ):
                 if (table, statement[:6]) in (("turn", "UPDATE"), ("unanswered", "DELETE")):
                     continue
@@ -231,10 +232,10 @@ def test_a_role_with_the_grants_can_charge_and_nothing_else(server: str, ledger:
         owner.execute("DROP ROLE IF EXISTS serving")
         owner.execute("CREATE ROLE serving LOGIN")
         for statement in grants:
-            granted = re.sub(r"\bpeople\b", ledger.name, statement).replace("TO ledger", "TO serving")
+            granted = re.sub(r"\bpeople\b", ledger.store.name, statement).replace("TO ledger", "TO serving")
             owner.execute(granted.encode())
     address = server.replace("owner@", "serving@")
-    serving = PostgresLedger(f"{address}/{ledger.name}")
+    serving = PostgresLedger(f"{address}/{ledger.store.name}")
     try:
         assert serving.charge(order()).receipt.number == 1
         assert serving.remember(1, "x") == "x"
@@ -244,9 +245,9 @@ def test_a_role_with_the_grants_can_charge_and_nothing_else(server: str, ledger:
         serving.close()
     with psycopg.connect(address, autocommit=True) as session:
         for statement in (
-            f"UPDATE {ledger.name}.receipts SET amount = '0'", f"DELETE FROM {ledger.name}.answers", f"TRUNCATE {ledger.name}.notes",
-            f"DROP TABLE {ledger.name}.receipts CASCADE", f"INSERT INTO {ledger.name}.header VALUES (1)",
-            f"ALTER TABLE {ledger.name}.receipts DISABLE TRIGGER ALL",
+            f"UPDATE {ledger.store.name}.receipts SET amount = '0'", f"DELETE FROM {ledger.store.name}.answers", f"TRUNCATE {ledger.store.name}.notes",
+            f"DROP TABLE {ledger.store.name}.receipts CASCADE", f"INSERT INTO {ledger.store.name}.header VALUES (1)",
+            f"ALTER TABLE {ledger.store.name}.receipts DISABLE TRIGGER ALL",
         ):  # fmt: skip
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 session.execute(statement.encode())
@@ -261,7 +262,7 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
 ) -> None:
     """Mutant: the check is left out."""
     with pytest.raises(LedgerCorrupt, match=f"{setting} = off"):
-        PostgresLedger(f"{server}/{ledger.name}?options=-c%20{setting}%3Doff")
+        PostgresLedger(f"{server}/{ledger.store.name}?options=-c%20{setting}%3Doff")
 
 
 def test_a_server_without_fsync_is_refused() -> None:
@@ -284,15 +285,15 @@ def test_what_the_owner_of_the_database_changes_is_found(
         ledger.remember(number + 1, "x")
     with psycopg.connect(server, autocommit=True) as owner:
         owner.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
-        owner.execute(change.format(ledger.name).encode())
+        owner.execute(change.format(ledger.store.name).encode())
     with pytest.raises(LedgerCorrupt):
-        PostgresLedger(f"{server}/{ledger.name}")
+        PostgresLedger(f"{server}/{ledger.store.name}")
 
 
 def test_an_existing_ledger_is_never_overwritten_and_one_of_another_study_is_refused(
     server: str, ledger: PostgresLedger
 ) -> None:
-    address = f"{server}/{ledger.name}"
+    address = f"{server}/{ledger.store.name}"
     ledger.charge(order())
     again = PostgresLedger.open_or_create(address, header(10))
     assert list(again.receipts()) == list(ledger.receipts())

@@ -188,7 +188,8 @@ def due(parts: Sequence[NoisyReading], families: Families, unit: PrivacyUnit, ru
 def _family_due(parts: Sequence[NoisyReading], unit: PrivacyUnit, rule: Accounting) -> Due:
     amounts = [part.amount(rule) for part in parts]
     if len(parts) == 1:
-        return Due(amounts[0], parts[0].radius(), gaussian=_gaussian(parts, parts[0].radius()))
+        radius = parts[0].radius()
+        return Due(amounts[0], radius, gaussian=_gaussian(parts, radius))
     amount = max(amounts)
     if unit.adjacency == "replace-one":
         entering = sorted(part.amount_of_one_more(rule) for part in parts)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.kernel.ledger.base import InFront, Ledger, WithSharedBudget
-from adyton.kernel.ledger.stored.sqlite import SqliteLedger, SqliteSession
+from adyton.kernel.ledger.stored.sqlite import SqliteLedger, SqliteStore
 from adyton.ledgers.on_demand import LedgerOnDemand
 
 Stamp = tuple[sqlite3.Connection, int]
 
 
-class Changes(SqliteSession):
+class Changes(SqliteStore):
     """A connection that only looks.  Others that write never make it wait: they write into the log."""
 
     def stamp(self) -> Stamp:
@@ -19,7 +19,7 @@ class Changes(SqliteSession):
 
         SQLite counts what others have committed for each connection anew, so the connection is part of it.
         """
-        with self._session() as connection:
+        with self.read() as connection:
             (version,) = connection.execute("PRAGMA data_version").fetchone()
             return connection, version
 

@@ -1,25 +1,102 @@
 """A ledger in a schema of a Postgres database, for any number of processes on any number of machines.
 
-Storage only: every rule is in ``ledger/base.py``.  A charge whose commit broke off is looked for, after the
-same lock, before anything is read: it was made, or it was not.
+Storage only: every rule is in ``kernel/ledger``.  Whether a commit that broke off was carried out is looked
+up, after the same lock, before anything is read: it was, or it was not.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from adyton.errors import LedgerCorrupt
-from adyton.kernel.ledger.base import Charged, First, documented
-from adyton.kernel.ledger.links import FORMAT, Header, Order, Receipt
+from adyton.kernel.ledger.links import FORMAT, Header
 from adyton.kernel.ledger.stored.ledger import StoredLedger, owned
 from adyton.kernel.ledger.stored.schema import POSTGRES
-from adyton.kernel.ledger.stored.tables import Connection, write_header
-from adyton.ledgers.postgres_session import CommitUnknown, PostgresSession, has_table, one_errand
+from adyton.kernel.ledger.stored.store import Connection, Row
+from adyton.kernel.ledger.stored.tables import write_header
+from adyton.ledgers.postgres_session import PostgresSession, Statements, has_table, one_errand
+
+_LOCK = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM turn FOR UPDATE"
 
 
-@documented
-class PostgresLedger(PostgresSession, StoredLedger):
+class CommitUnknown(LedgerCorrupt):
+    """The connection broke while COMMIT was under way: it may have happened or not."""
+
+
+class PostgresStore(PostgresSession):
+    """A schema with the tables of a ledger.  Satisfies ``Store``."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        try:
+            with self.read() as connection:
+                self.check(connection)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def lock(self) -> Iterator[Connection]:
+        """One row is locked by whoever writes: charges wait for each other, and see what came before."""
+        with self._lock, self._sealed():
+            statements = self._locked()
+            try:
+                yield statements
+            except BaseException:
+                statements.roll_back()
+                raise
+            try:
+                self._commit(statements)
+            except CommitUnknown:
+                if statements.first is None:
+                    raise
+                self._find(*statements.first)
+
+    def check(self, connection: Connection) -> None:
+        row = connection.execute("SELECT format FROM format").fetchone()
+        if row is None or row[0] != FORMAT:
+            raise LedgerCorrupt(
+                f"the schema {self.name} holds no ledger of this version; nothing was answered"
+            )
+
+    def _locked(self) -> Statements:
+        connection = self._connected()
+        statements = Statements(connection)
+        try:
+            connection.execute(_LOCK)
+        except BaseException:
+            statements.roll_back()
+            raise
+        return statements
+
+    def _commit(self, statements: Statements) -> None:
+        import psycopg
+
+        try:
+            statements.execute("COMMIT")
+            return
+        except psycopg.OperationalError:
+            if not statements.are_cut_off:
+                raise
+            self._disconnect()
+        raise CommitUnknown(f"the connection to the ledger {self.name} broke; nothing was answered")
+
+    def _find(self, table: str, row: Row) -> None:
+        """Whoever was committing has ended when the lock is free.  Of what is appended together all is there
+        or nothing, and the first of it stays; it has a digest, or a text, that nobody else would write.
+        """
+        statements = self._locked()
+        found = statements.execute(f"SELECT * FROM {table} WHERE number = ?", row[:1]).fetchall()
+        statements.roll_back()
+        if not any(tuple(one[: len(row)]) == tuple(row) for one in found):
+            raise LedgerCorrupt(
+                f"the connection to the ledger {self.name} broke before anything was written: nothing was "
+                "charged and nothing was answered"
+            )
+
+
+class PostgresLedger(StoredLedger):
     """The contract of ``Ledger`` over a schema.
 
     ``PostgresLedger(address)`` takes whatever ledger is there; a curator uses ``open_or_create``, which asks
@@ -27,15 +104,7 @@ class PostgresLedger(PostgresSession, StoredLedger):
     """
 
     def __init__(self, address: str) -> None:
-        super().__init__(address)
-        self._writing = threading.local()
-        try:
-            with self._session() as connection:
-                _check_format(connection, self.name)
-            self._begin()
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(PostgresStore(address))
 
     @classmethod
     def exists(cls, address: str) -> bool:
@@ -50,45 +119,7 @@ class PostgresLedger(PostgresSession, StoredLedger):
         """For a study that may be new.  Of several processes that try at once, one creates and all open."""
         if not cls.exists(address):
             _make(address, header, facts)
-        ledger = cls(address)
-        return owned(ledger, ledger.name, header, facts)
-
-    def charge(self, order: Order, first: First | None = None) -> Charged:
-        try:
-            return super().charge(order, first)
-        except CommitUnknown:
-            pass
-        receipt = self._writing.receipt
-        with self._transaction():  # whoever was committing has ended when the lock is free
-            found = self.receipt(receipt.number)
-        if found != receipt:
-            raise LedgerCorrupt(
-                f"the connection to the ledger {self.name} broke before the charge was written; nothing was "
-                "charged and nothing was answered"
-            )
-        self._seen = receipt
-        return Charged(receipt, fresh=True)
-
-    def remember(self, number: int, answer: str, radius: int | None = None, level: int = 0) -> str:
-        try:
-            return super().remember(number, answer, radius, level)
-        except CommitUnknown:
-            return super().remember(number, answer, radius, level)  # the first one wins, if it was written
-
-    def annotate(self, number: int, index: int, text: str) -> bool:
-        try:
-            return super().annotate(number, index, text)
-        except CommitUnknown:
-            pass
-        if super().annotate(number, index, text):
-            return True
-        return self.notes(number, index)[:1] == [text]  # it was written, and by us: its noise is fresh
-
-    def _written(self, receipt: Receipt) -> None:
-        self._writing.receipt = receipt
-
-    def _check_storage(self, connection: Connection) -> None:
-        _check_format(connection, self.name)
+        return owned(cls(address), header, facts)
 
 
 def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> None:
@@ -102,9 +133,3 @@ def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> None
             write_header(connection, header, facts)
             connection.execute(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{name}" FROM PUBLIC')
         connection.execute("COMMIT")
-
-
-def _check_format(connection: Connection, name: str) -> None:
-    row = connection.execute("SELECT format FROM format").fetchone()
-    if row is None or row[0] != FORMAT:
-        raise LedgerCorrupt(f"the schema {name} holds no ledger of this version; nothing was answered")

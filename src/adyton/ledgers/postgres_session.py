@@ -1,7 +1,7 @@
 """One connection to the schema of a ledger in Postgres: made when it is needed, given up when it breaks.
 
-Statements are written once, for SQLite: here their places are spelt as Postgres spells them, and the schema
-has what they use of SQLite's own: ``instr``, ``rowid`` and ``sqlite_schema``.
+Statements are written once, for SQLite: here their places are spelt as Postgres spells them, and notes have a
+column ``rowid``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.kernel.ledger.stored.tables import HAS_CLOSING, HAS_RESTORED, Connection, Rows
+from adyton.kernel.ledger.stored.store import Connection, Row, Rows
 from adyton.kernel.ledger.texts import is_address
 
 if TYPE_CHECKING:
@@ -34,14 +34,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,50}")
 # A commit that the server reports before it is on its disk could be lost after the answer was shown.
 _DURABLE = ("on", "remote_apply", "remote_write", "local")
 _Statement = tuple[bytes, tuple[str | int | None, ...]]
-_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM turn FOR UPDATE"
-_WRITES = ("INSERT ", "DELETE ")
-_ALWAYS_THERE = (HAS_CLOSING, HAS_RESTORED)  # tables that a ledger in a file makes when it needs them
 _abandoned: list[Any] = []  # connections of a parent process: closing one here would end it there
-
-
-class CommitUnknown(LedgerCorrupt):
-    """The connection broke while COMMIT was under way: it may have happened or not."""
 
 
 class PostgresSession:
@@ -60,45 +53,18 @@ class PostgresSession:
             self._disconnect()
 
     @contextmanager
-    def _session(self) -> Iterator[Connection]:
-        with self._lock, self._sealed():
-            yield Statements(self._connected())
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[Connection]:
+    def read(self, *, one_moment: bool = False) -> Iterator[Connection]:
         with self._lock, self._sealed():
             connection = self._connected()
+            statements = Statements(connection)
+            if not one_moment:
+                yield statements
+                return
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:
-                yield Statements(connection)
-            finally:
-                _roll_back(connection)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        """One row is locked by whoever writes: charges wait for each other, and see what came before."""
-        with self._lock, self._sealed():
-            connection = self._connected()
-            statements = Statements(connection, committed=True)
-            try:
-                connection.execute(_BEGIN)
                 yield statements
-            except BaseException:
-                _roll_back(connection)
-                raise
-            self._commit(statements)
-
-    def _commit(self, statements: Statements) -> None:
-        import psycopg
-
-        try:
-            statements.execute("COMMIT")
-            return
-        except psycopg.OperationalError:
-            if not statements.are_cut_off:
-                raise
-            self._disconnect()
-        raise CommitUnknown(f"the connection to the ledger {self.name} broke; nothing was answered")
+            finally:
+                statements.roll_back()
 
     @contextmanager
     def _sealed(self) -> Iterator[None]:
@@ -135,7 +101,7 @@ class PostgresSession:
 @contextmanager
 def one_errand(address: str) -> Iterator[tuple[Connection, str]]:
     """A connection for one errand, and the name of its schema."""
-    with closing(PostgresSession(address)) as session, session._session() as connection:
+    with closing(PostgresSession(address)) as session, session.read() as connection:
         yield connection, session.name
 
 
@@ -147,27 +113,32 @@ def has_table(connection: Connection, schema: str, table: str) -> bool:
 class Statements:
     """Statements with ``?`` for values.
 
-    Where they are ``committed`` here, what is written goes together with the next statement that is not: the
-    next one that reads, or the commit.  So nothing waits for a journey to the server that tells it nothing.
+    What is appended goes together with the next statement: the next one that reads, or the commit.  So
+    nothing waits for a journey to the server that tells it nothing.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], *, committed: bool = False) -> None:
-        self._connection, self._committed = connection, committed
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
         self._unsent: list[_Statement] = []
+        self.first: tuple[str, Row] | None = None  # that was appended, and its table
 
     @property
     def are_cut_off(self) -> bool:
         return self._connection.broken or self._connection.closed
 
-    def execute(self, sql: str, parameters: Sequence[str | int | None] = (), /) -> Rows:
-        if sql in _ALWAYS_THERE:
-            return _Row()
+    def execute(self, sql: str, parameters: Row = (), /) -> Rows:
         statement = _spelt(sql).encode(), tuple(parameters)
-        if self._committed and sql.startswith(_WRITES):
-            self._unsent.append(statement)
-            return _Row()
         unsent, self._unsent = self._unsent, []
         return self._sent([*unsent, statement]) if unsent else self._connection.execute(*statement)
+
+    def append(self, table: str, row: Row) -> None:
+        self.first = self.first or (table, row)
+        places = ", ".join(["%s"] * len(row))
+        self._unsent.append((f"INSERT INTO {table} VALUES ({places})".encode(), tuple(row)))
+
+    def roll_back(self) -> None:
+        with suppress(Exception):  # a broken connection has rolled back by itself
+            self._connection.execute("ROLLBACK")
 
     def _sent(self, statements: Sequence[_Statement]) -> Rows:
         """In one journey; what the last one finds.  If one fails, those after it are not carried out."""
@@ -182,19 +153,6 @@ class Statements:
         if failed is not None:
             raise failed
         return found
-
-
-class _Row:
-    """One row that says yes."""
-
-    def fetchone(self) -> tuple[int]:
-        return (1,)
-
-    def fetchall(self) -> list[tuple[int]]:
-        return [(1,)]
-
-    def __iter__(self) -> Iterator[tuple[int]]:
-        return iter([(1,)])
 
 
 def connect(address: str, name: str) -> psycopg.Connection[Any]:
@@ -251,11 +209,6 @@ def parsed(address: str) -> tuple[str, str]:
 @lru_cache(maxsize=256)
 def _spelt(sql: str) -> str:
     return sql.replace("%", "%%").replace("?", "%s")
-
-
-def _roll_back(connection: psycopg.Connection[Any]) -> None:
-    with suppress(Exception):  # a broken connection has rolled back by itself
-        connection.execute("ROLLBACK")
 
 
 def _reason(fault: Exception) -> str:

@@ -292,7 +292,7 @@ class Outline:
     @classmethod
     def of(cls, study: Study, requests: Sequence[Request]) -> Outline:
         queries = [asking.query for asking in requests]
-        tables = {query.table for query in queries}
+        tables = {query.table for query in queries} if len(queries) > 1 else ()
         if len(tables) > 1 and not are_of_the_same_persons(tables):
             raise InvalidRequest("the queries of a batch are about one table, or one join of tables")
         unit = study.unit_of(queries[0].table)

@@ -213,6 +213,7 @@ def _power_of_ten(value: Fraction) -> int:
     return k
 
 
+@lru_cache(maxsize=256)
 def _ten_to(power: int) -> Fraction:
     return Fraction(10) ** power
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import decimal_text
@@ -236,7 +236,7 @@ class OpenLink:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Receipt:
     """One link of the chain.  The totals include this order.
 
@@ -302,16 +302,10 @@ class Receipt:
             sealed=self.sealed,
         )
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """What the next receipt is chained to."""
-        return _digest_of(self)
-
-
-@lru_cache(maxsize=8)
-def _digest_of(receipt: Receipt) -> str:
-    """A charge, its answer and the next charge all need that of the newest receipt."""
-    return receipt.open.digest
+        """What the next receipt is chained to.  A charge, its answer and the next charge all need it."""
+        return self.open.digest
 
 
 def fresh_secret() -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.faults import failed
 from adyton.kernel.ledger.links import Header
+from adyton.kernel.ledger.stored.ledger import StoredLedger
 from adyton.kernel.ledger.stored.schema import SQLITE
-from adyton.kernel.ledger.stored.sqlite import InSqlite, opened
+from adyton.kernel.ledger.stored.sqlite import Appending, InSqlite, opened
 from adyton.kernel.ledger.stored.tables import write_header
 
 
@@ -29,7 +27,32 @@ class Owner(Protocol):
     def allowed(self) -> int: ...
 
 
-class MemoryLedger(InSqlite):
+class MemoryStore(InSqlite):
+    """SQLite's memory, of one process."""
+
+    name = "in memory"
+
+    def __init__(self, header: Header) -> None:
+        super().__init__()
+        self._memory = opened(":memory:")
+        self._memory.executescript(f"BEGIN;{SQLITE}")
+        write_header(self._memory, header, None)
+        self._memory.execute("COMMIT")
+
+    def close(self) -> None:
+        """It lasts as long as the object: nothing else has it."""
+
+    def _connected(self) -> Appending:
+        # A forked child has a copy of the memory: both copies would spend the same budget.
+        if os.getpid() != self._process:
+            raise LedgerCorrupt("a ledger in memory does not cross a fork; nothing was answered")
+        return self._memory
+
+    def _failed(self, fault: sqlite3.Error) -> LedgerCorrupt:
+        return failed(Path(self.name), fault)
+
+
+class MemoryLedger(StoredLedger):
     """The contract of ``Ledger`` in memory, for tests and notebooks: gone with the process.
 
     >>> ledger = MemoryLedger.of(study)
@@ -40,28 +63,9 @@ class MemoryLedger(InSqlite):
     """
 
     def __init__(self, header: Header) -> None:
-        self._lock, self._process = threading.Lock(), os.getpid()
-        self._memory = opened(":memory:")
-        self._memory.executescript(f"BEGIN;{SQLITE}")
-        write_header(self._memory, header, None)
-        self._memory.execute("COMMIT")
-        self._begin()
+        super().__init__(MemoryStore(header))
 
     @classmethod
     def of(cls, study: Owner) -> MemoryLedger:
         """An empty ledger that belongs to this study."""
         return cls(Header.fresh(study.fingerprint, study.accounting, study.allowed))
-
-    def close(self) -> None:
-        """It lasts as long as the object: nothing else has it."""
-
-    @contextmanager
-    def _session(self) -> Iterator[sqlite3.Connection]:
-        # A forked child has a copy of the memory: both copies would spend the same budget.
-        if os.getpid() != self._process:
-            raise LedgerCorrupt("a ledger in memory does not cross a fork; nothing was answered")
-        with self._lock:
-            try:
-                yield self._memory
-            except sqlite3.Error as fault:
-                raise failed(Path("in memory"), fault) from fault

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -34,6 +34,7 @@ class GaussianNoise:
     """
 
     scales: Scales
+    _hash: int = field(init=False, repr=False, compare=False)  # that of fractions takes long
     name: ClassVar[str] = "rounded Gaussian"
     gaussian: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("L2-SENSITIVITY", "ROUNDED-GAUSSIAN-IS-GDP")
@@ -41,6 +42,10 @@ class GaussianNoise:
     def __post_init__(self) -> None:
         for scale in self.scales:  # before anything is charged, not when the noise is drawn
             check_scale(float_up(scale), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
+        object.__setattr__(self, "_hash", hash(self.scales))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def cost(self, sensitivity: Sensitivity) -> GaussianCost:
         return GaussianCost(sensitivity.l2_diameter_squared(self.scales))

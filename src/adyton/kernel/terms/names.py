@@ -136,7 +136,7 @@ def _parts(node: object) -> tuple[str, ...]:
 
 def check_columns(table: Table, *nodes: object) -> None:
     """A column of another table has bounds of its own, so the noise would not fit this one."""
-    known = set(table.columns)
+    known = {column.name: column for column in table.columns}
     for column in columns_in(*nodes):
-        if column not in known:
+        if known.get(column.name) != column:
             raise InvalidRequest(f"{column.name!r} is not a column of table {table.name!r} as declared")

@@ -41,7 +41,7 @@ class SharedBudgetFile(SqliteLedger):
     held_last = True
 
     def facts(self) -> dict[str, str] | None:
-        with self._session() as connection:
+        with self.store.read() as connection:
             return stored_facts(connection)
 
 

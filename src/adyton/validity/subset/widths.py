@@ -243,7 +243,7 @@ def ratio_ends(
     first, last, places = low.copy(), high.copy(), np.arange(len(top))
     for step in range(_STEPS):
         begin, end, enough = first[places], last[places], _ENOUGH
-        if step == 0 and likely is not None and len(top) <= _FEW:
+        if step == 0 and likely is not None and len(top) <= _FEW and np.isfinite(likely).any():
             begin, end, left, right = _first_steps(top, bottom, (begin, end), likely, widths)
             enough = _ENOUGH_OF_SEVERAL
         else:

@@ -7,17 +7,16 @@ that is 256 before the newest.  The receipts after it are replayed.  What lies b
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.links import Header, Receipt
 from adyton.kernel.ledger.replaying import replay
 from adyton.kernel.ledger.stored.notes import numbers_with_notes, read_notes
+from adyton.kernel.ledger.stored.store import Connection, Store
 from adyton.kernel.ledger.stored.tables import (
     CHECKPOINT,
     PAGE,
-    Connection,
     find,
     last_of_name,
     page_after,
@@ -27,7 +26,6 @@ from adyton.kernel.ledger.stored.tables import (
 from adyton.kernel.ledger.validity import FinalCost
 
 _MOST_NAMED = 5  # facts that differ
-Session = Callable[[], AbstractContextManager[Connection]]
 
 
 def check_since(connection: Connection, header: Header, seen: Receipt | None, last: Receipt) -> None:
@@ -65,17 +63,17 @@ def _checkpoint(connection: Connection, last: Receipt) -> Receipt | None:
 # All that was written, a little at a time, so that others can charge meanwhile -----------------------------
 
 
-def cost_in(session: Session, number: int) -> FinalCost | None:
-    with session() as connection:
+def cost_in(store: Store, number: int) -> FinalCost | None:
+    with store.read() as connection:
         receipt = _known(connection, number, f"receipt {number} of the ledger is missing")
         return stored_cost(connection, receipt)
 
 
-def check_answers(session: Session) -> None:
+def check_answers(store: Store) -> None:
     number = 0
     numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number LIMIT ?"
     while True:
-        with session() as connection:
+        with store.read() as connection:
             page = [row[0] for row in connection.execute(numbers, (number, PAGE))]
             for number in page:
                 lost = f"answer {number} of the ledger has lost its receipt"
@@ -84,11 +82,11 @@ def check_answers(session: Session) -> None:
             return
 
 
-def check_notes(session: Session) -> None:
-    with session() as connection:
+def check_notes(store: Store) -> None:
+    with store.read() as connection:
         numbers = numbers_with_notes(connection)
     for number in numbers:  # one receipt at a time, so that a long monitor does not hold the lock
-        with session() as connection:
+        with store.read() as connection:
             lost = f"notes of receipt {number} have lost their receipt"
             read_notes(connection, _known(connection, number, lost), 0)
 
@@ -105,9 +103,6 @@ def _known(connection: Connection, number: int, else_said: str) -> Receipt:
 
 def stored_facts(connection: Connection) -> dict[str, str] | None:
     """The public facts that the ledger was made for, by their names; None if it does not know them."""
-    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
-    if connection.execute(found).fetchone() is None:
-        return None
     row = connection.execute("SELECT text FROM facts").fetchone()
     try:
         facts = json.loads(row[0]) if row else None

@@ -1,14 +1,12 @@
 """A ledger in tables that only grow, whatever database keeps them: SQLite here, Postgres elsewhere.
 
-A charge is one transaction: write lock, look at the last receipt, append, flush to the disk.  It is reported
-only after the transaction has ended.
+A charge is one transaction: lock, look at the last receipt, append, flush to the disk.  It is reported only
+after the transaction has ended.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
 
@@ -45,15 +43,13 @@ from adyton.kernel.ledger.stored.restoring import (
     restored_at,
     restoring_order,
     skipped_numbers,
-    write_restored,
 )
+from adyton.kernel.ledger.stored.store import Connection, Store
 from adyton.kernel.ledger.stored.tables import (
     PAGE,
-    Connection,
     Kept,
     add_answer,
     append,
-    await_answer,
     check_newest,
     check_unanswered,
     count_unanswered,
@@ -62,7 +58,6 @@ from adyton.kernel.ledger.stored.tables import (
     find_kind,
     find_last,
     find_request,
-    is_answered,
     last_of_name,
     newest_unanswered,
     page_after,
@@ -87,52 +82,37 @@ Opened = TypeVar("Opened", bound="StoredLedger")
 
 
 @documented
-class StoredLedger(Ledger, ABC):
-    """The contract of ``Ledger`` over a connection.  A back end says what a session and a transaction are."""
+class StoredLedger(Ledger):
+    """The contract of ``Ledger`` over a store: all rules, and none about how rows are kept."""
 
-    _seen: Receipt | None = None
-    _header: Header
+    def __init__(self, store: Store) -> None:
+        """Reads the header and checks what is newest; without that the store is let go of."""
+        self.store = store
+        try:
+            with store.read(one_moment=True) as connection:
+                self._header = read_header(connection)
+                last = find(connection, "true ORDER BY number DESC LIMIT 1")
+                if last is not None:
+                    check_since(connection, self.header, None, last)
+                check_newest(connection, last.number if last else 0)
+                self._seen: Receipt | None = last
+        except BaseException:
+            store.close()
+            raise
 
     @property
     def header(self) -> Header:
         return self._header
 
+    def close(self) -> None:
+        self.store.close()
+
     def left(self, spent: int) -> int:
         """No name has a share of its own here."""
         return self.header.budget - spent
 
-    @abstractmethod
-    def _session(self) -> AbstractContextManager[Connection]:
-        """A connection, for one thread at a time; whatever goes wrong in it is LedgerCorrupt."""
-
-    @abstractmethod
-    def _transaction(self) -> AbstractContextManager[Connection]:
-        """Alone among all writers, and durable when it ends: what depends on it may be shown."""
-
-    @abstractmethod
-    def _snapshot(self) -> AbstractContextManager[Connection]:
-        """To read several things of one moment."""
-
-    @abstractmethod
-    def _check_storage(self, connection: Connection) -> None:
-        """LedgerCorrupt if the database itself says that it is damaged."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Lets go of the connection."""
-
-    def _begin(self) -> None:
-        """Reads the header and checks what is newest, when the ledger is opened."""
-        with self._snapshot() as connection:
-            self._header = read_header(connection)
-            last = find(connection, "true ORDER BY number DESC LIMIT 1")
-            if last is not None:
-                check_since(connection, self.header, None, last)
-            check_newest(connection, last.number if last else 0)
-            self._seen = last
-
     def charge(self, order: Order, first: First | None = None) -> Charged:
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             if order.request is not None:
                 earlier = find_request(connection, order.request, order.by)
                 if earlier is not None:
@@ -142,8 +122,6 @@ class StoredLedger(Ledger, ABC):
             if first is not None:
                 first(receipt)
             append(connection, receipt)
-            await_answer(connection, receipt)
-            self._written(receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
@@ -151,7 +129,7 @@ class StoredLedger(Ledger, ABC):
         check_number(number)
         check_text(answer, "an answer")
         # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             kept = _paid(find_kept(connection, number), number)
             receipt = kept.receipt
             final = FinalCost.checked(radius, level, receipt.order.radius)
@@ -162,18 +140,17 @@ class StoredLedger(Ledger, ABC):
                 refuse_if_restored(connection, number)
             refuse_if_not_awaited(kept)
             add_answer(connection, receipt, key_of(receipt.order), answer, final)
-            is_answered(connection, number)
         return answer
 
     def recall(self, number: int) -> str | None:
         check_number(number)
-        with self._session() as connection:
+        with self.store.read() as connection:
             receipt = find(connection, "number = ?", number)
             return read_answer(connection, receipt) if receipt else None
 
     def final_cost(self, number: int) -> FinalCost:
         check_number(number)
-        with self._session() as connection:
+        with self.store.read() as connection:
             receipt = _paid(find(connection, "number = ?", number), number)
             return stored_cost(connection, receipt) or FinalCost(receipt.order.radius)
 
@@ -181,7 +158,7 @@ class StoredLedger(Ledger, ABC):
         check_number(number)
         check_index(index)
         check_text(text, "a note")
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             receipt = _paid(find(connection, "number = ?", number), number)
             refuse_if_closed(connection)
             refuse_if_restored(connection, number)
@@ -190,18 +167,18 @@ class StoredLedger(Ledger, ABC):
     def notes(self, number: int, first: int = 0) -> list[str]:
         check_number(number)
         check_index(first)
-        with self._session() as connection:
+        with self.store.read() as connection:
             receipt = find(connection, "number = ?", number)
             return read_notes(connection, receipt, first) if receipt else []
 
     def receipt(self, number: int) -> Receipt | None:
         check_number(number)
-        with self._session() as connection:
+        with self.store.read() as connection:
             return find(connection, "number = ?", number)
 
     def repeated(self, query: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         newest = "SELECT number FROM answers WHERE query = ? ORDER BY number DESC LIMIT 1"
-        with self._session() as connection:
+        with self.store.read() as connection:
             row = connection.execute(newest, (query_digest(query, detail, amount),)).fetchone()
             receipt = find(connection, "number = ?", row[0]) if row else None
             answer = read_answer(connection, receipt) if receipt else None
@@ -214,7 +191,7 @@ class StoredLedger(Ledger, ABC):
         return receipt, answer
 
     def unanswered(self, query: str, detail: str, amount: int) -> Receipt | None:
-        with self._session() as connection:
+        with self.store.read() as connection:
             number = newest_unanswered(connection, query_digest(query, detail, amount))
             receipt = find(connection, "number = ?", number) if number is not None else None
             if receipt is None or read_answer(connection, receipt) is not None:
@@ -227,19 +204,19 @@ class StoredLedger(Ledger, ABC):
         return receipt
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
-        with self._session() as connection:
+        with self.store.read() as connection:
             return find_request(connection, request, by)
 
     def totals(self) -> Totals:
-        with self._session() as connection:
+        with self.store.read() as connection:
             last, final = find_last(connection)
         if last != self._seen:  # others have charged: what they wrote is checked
-            with self._snapshot() as connection:
+            with self.store.read(one_moment=True) as connection:
                 last, final = self._last(connection)
         return totals_after(last, final)
 
     def spent_by(self, by: str | None) -> int:
-        with self._session() as connection:
+        with self.store.read() as connection:
             last = last_of_name(connection, by, LARGEST_NUMBER)
             return last.spent_by if last else 0
 
@@ -256,7 +233,7 @@ class StoredLedger(Ledger, ABC):
         below: int | None = None,
         most: int | None = None,
     ) -> list[Receipt]:
-        with self._session() as connection:
+        with self.store.read() as connection:
             return find_kind(connection, kind, key, after, below, LARGEST_NUMBER if most is None else most)
 
     def receipts(self) -> Iterator[Receipt]:
@@ -267,50 +244,48 @@ class StoredLedger(Ledger, ABC):
             number = page[-1].number
 
     def verify(self, head: str | None = None) -> Verification:
-        with self._session() as connection:
+        with self.store.read() as connection:
             if read_header(connection) != self.header:
                 raise LedgerCorrupt("the header of the ledger was exchanged")
-            self._check_storage(connection)
+            self.store.check(connection)
             check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), head, final=partial(cost_in, self._session))
-        check_answers(self._session)
-        check_notes(self._session)
+        found = replay(self.header, self.receipts(), head, final=partial(cost_in, self.store))
+        check_answers(self.store)
+        check_notes(self.store)
         self._newest()  # also compares with the last receipt that this process has seen
         return found
 
     def closing(self) -> list[str]:
         """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
-        with self._session() as connection:
+        with self.store.read() as connection:
             return read_closing(connection)
 
     def close_for_good(self, say: Callable[[Receipt | None], str]) -> list[str]:
         """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             if not read_closing(connection):
                 write_closing(connection, say(self._last(connection)[0]))
             return read_closing(connection)
 
     def restore(self, kept: Mark) -> Receipt:
         """Goes on with a copy that was put back, after all that its checkpoint has seen (``restoring``)."""
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             refuse_if_closed(connection)
             mark, totals = self._mark_of(connection), totals_after(*self._last(connection))
             receipt = self._next(connection, restoring_order(self.header, kept, mark, totals))
             append(connection, receipt)
-            await_answer(connection, receipt)
-            write_restored(connection, receipt.number, receipt.number - totals.receipts - 1)
-            self._written(receipt)
+            connection.append("restored", (receipt.number, receipt.number - totals.receipts - 1))
         self._newest()
         return receipt
 
     def carried_out(self, text: str) -> None:
         """That another ledger goes on where this one was closed."""
-        with self._transaction() as connection:
+        with self.store.lock() as connection:
             if len(read_closing(connection)) == 1:
                 write_closing(connection, text)
 
     def mark(self, keep: Keep | None = None) -> Mark:
-        with self._snapshot() if keep is None else self._transaction() as connection:
+        with self.store.read(one_moment=True) if keep is None else self.store.lock() as connection:
             mark = self._mark_of(connection)
             if keep is not None:
                 keep(mark, partial(find, connection, "number = ?"))
@@ -334,11 +309,8 @@ class StoredLedger(Ledger, ABC):
         )
 
     def _newest(self) -> Receipt | None:
-        with self._snapshot() as connection:  # of one moment: between two others may charge
+        with self.store.read(one_moment=True) as connection:  # of one moment: between two others may charge
             return self._last(connection)[0]
-
-    def _written(self, receipt: Receipt) -> None:
-        """Called before the transaction of a charge ends, for stores that may not learn how it ended."""
 
     def _last(self, connection: Connection) -> tuple[Receipt | None, FinalCost]:
         """The last receipt, its digest computed anew, and its final cost; what this process saw earlier must
@@ -354,7 +326,7 @@ class StoredLedger(Ledger, ABC):
         return last, final
 
     def _page(self, after: int) -> list[Receipt]:
-        with self._session() as connection:
+        with self.store.read() as connection:
             return page_after(connection, after, PAGE)
 
 
@@ -364,13 +336,13 @@ def _paid(found: Found | None, number: int) -> Found:
     return found
 
 
-def owned(ledger: Opened, name: str, ours: Header, facts: Mapping[str, str] | None) -> Opened:
+def owned(ledger: Opened, ours: Header, facts: Mapping[str, str] | None) -> Opened:
     """The ledger; closed, and InvalidRequest with what differs, unless it belongs to this very study."""
     try:
         differences = _differences(ledger, ours, facts)
         if differences:
             raise InvalidRequest(
-                f"the ledger {name} does not belong to this study: "
+                f"the ledger {ledger.store.name} does not belong to this study: "
                 f"it was made for {' and for '.join(differences)}"
             )
     except BaseException:
@@ -382,7 +354,7 @@ def owned(ledger: Opened, name: str, ours: Header, facts: Mapping[str, str] | No
 def _differences(ledger: StoredLedger, ours: Header, facts: Mapping[str, str] | None) -> list[str]:
     theirs = ledger.header
     if theirs.study != ours.study:
-        with ledger._session() as connection:
+        with ledger.store.read() as connection:
             which = differing_facts(connection, facts)
         return [f"other public facts ({which}); {_WAY_OUT}"]
     found = []

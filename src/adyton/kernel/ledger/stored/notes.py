@@ -5,7 +5,7 @@ from __future__ import annotations
 from adyton.errors import LedgerCorrupt
 from adyton.kernel.ledger.base import is_next_note
 from adyton.kernel.ledger.links import Receipt, note_digest
-from adyton.kernel.ledger.stored.tables import Connection
+from adyton.kernel.ledger.stored.store import Connection
 
 
 def add_note(connection: Connection, receipt: Receipt, index: int, text: str) -> bool:
@@ -14,8 +14,7 @@ def add_note(connection: Connection, receipt: Receipt, index: int, text: str) ->
     ).fetchone()
     if not is_next_note(receipt, index, 0 if last is None else last + 1):
         return False
-    row = (receipt.number, index, text, note_digest(receipt, index, text))
-    connection.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", row)
+    connection.append("notes", (receipt.number, index, text, note_digest(receipt, index, text)))
     return True
 
 

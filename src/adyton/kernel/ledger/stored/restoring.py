@@ -15,8 +15,7 @@ from adyton.errors import Forbidden, InvalidRequest
 from adyton.kernel.ledger.base import Mark, Totals
 from adyton.kernel.ledger.links import Header, Order
 from adyton.kernel.ledger.marks import is_behind
-from adyton.kernel.ledger.stored.schema import SQLITE_RESTORED
-from adyton.kernel.ledger.stored.tables import HAS_RESTORED, Connection
+from adyton.kernel.ledger.stored.store import Connection
 from adyton.kernel.ledger.subjects import ReceiptSubject
 
 
@@ -50,14 +49,6 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
     )
 
 
-def write_restored(connection: Connection, number: int, skipped: int) -> None:
-    """In the transaction of its receipt: how many numbers are missing before it."""
-    if connection.execute(HAS_RESTORED).fetchone() is None:
-        for statement in SQLITE_RESTORED:
-            connection.execute(statement)
-    connection.execute("INSERT INTO restored VALUES (?, ?)", (number, skipped))
-
-
 def restored_at(connection: Connection) -> int:
     """The number of the newest such receipt, 0 if there is none."""
     return _of_restored(connection, "MAX(number)")
@@ -69,8 +60,6 @@ def skipped_numbers(connection: Connection) -> int:
 
 
 def _of_restored(connection: Connection, what: str) -> int:
-    if connection.execute(HAS_RESTORED).fetchone() is None:
-        return 0
     return int(connection.execute(f"SELECT COALESCE({what}, 0) FROM restored").fetchone()[0])
 
 

@@ -35,9 +35,14 @@ CREATE TABLE unanswered (
 ){strict};
 CREATE INDEX unanswered_by_query ON unanswered (query, number);
 CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL){strict};
+CREATE TABLE closed (
+    number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL
+){strict};
+CREATE TABLE restored (
+    number {whole} PRIMARY KEY REFERENCES receipts, skipped {whole} NOT NULL
+){strict};
 """
-_CLOSED = "number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL"
-_RESTORED = "number {whole} PRIMARY KEY REFERENCES receipts, skipped {whole} NOT NULL"
+_ONLY_ADDED = ("header", "receipts", "answers", "facts", "closed", "restored")
 
 
 # SQLite ----------------------------------------------------------------------------------------------------
@@ -58,10 +63,6 @@ def _guard_of_rows(table: str) -> str:
     return f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN {there} {_REFUSED}"
 
 
-def _all_guards(table: str) -> list[str]:
-    return [*_guards(table), _guard_of_rows(table)]
-
-
 _OF_SQLITE = f"""
 CREATE TABLE notes (
     number INTEGER NOT NULL REFERENCES receipts, place INTEGER NOT NULL, text TEXT NOT NULL,
@@ -74,6 +75,8 @@ CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered {_REFUSED}
 CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
     {_REFUSED}
+CREATE TRIGGER answered AFTER INSERT ON answers
+    BEGIN DELETE FROM unanswered WHERE number = NEW.number; END;
 """
 SQLITE = "\n".join(
     [
@@ -81,36 +84,25 @@ SQLITE = "\n".join(
         _OF_SQLITE,
         _guard_of_rows("unanswered"),
         *_guards("notes"),
-        *(guard for table in ("header", "receipts", "answers", "facts") for guard in _all_guards(table)),
+        *(guard for table in _ONLY_ADDED for guard in [*_guards(table), _guard_of_rows(table)]),
     ]
-)
-# Made when they are needed.  One statement each, because a script would commit the transaction around it.
-SQLITE_CLOSED = (f"CREATE TABLE closed ({_CLOSED}) STRICT", *_all_guards("closed"))
-SQLITE_RESTORED = (
-    f"CREATE TABLE restored ({_RESTORED.format(whole='INTEGER')}) STRICT",
-    *_all_guards("restored"),
 )
 
 
 # Postgres --------------------------------------------------------------------------------------------------
 
-_KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed", "restored")
-# SQLite numbers its rows by itself, and its schema can be asked for tables: both have these names here too.
+# SQLite numbers its rows by itself; here notes have a column of that name.
 _BEFORE = f"""
 CREATE TABLE turn (number INTEGER PRIMARY KEY CHECK (number = 1));
 INSERT INTO turn VALUES (1);
 CREATE TABLE format (number INTEGER PRIMARY KEY CHECK (number = 1), format INTEGER NOT NULL);
 INSERT INTO format VALUES (1, {FORMAT});
 """
-_AFTER = f"""
+_AFTER = """
 CREATE TABLE notes (
     number BIGINT NOT NULL REFERENCES receipts, place BIGINT NOT NULL, text TEXT NOT NULL,
     digest TEXT NOT NULL, rowid BIGINT NOT NULL UNIQUE, PRIMARY KEY (number, place)
 );
-CREATE TABLE closed ({_CLOSED});
-CREATE TABLE restored ({_RESTORED.format(whole="BIGINT")});
-CREATE VIEW sqlite_schema AS SELECT 'table'::text AS type, name::text AS name
-    FROM (VALUES ('closed'), ('facts'), ('restored')) AS made (name);
 CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN RAISE EXCEPTION 'append only'; END $$;
 CREATE FUNCTION next_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -129,6 +121,11 @@ CREATE FUNCTION only_answered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     FOR EACH ROW EXECUTE FUNCTION only_answered();
+CREATE FUNCTION answered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    DELETE FROM unanswered WHERE number = NEW.number;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER answered AFTER INSERT ON answers FOR EACH ROW EXECUTE FUNCTION answered();
 CREATE TRIGGER unanswered_update BEFORE UPDATE OR TRUNCATE ON unanswered
     EXECUTE FUNCTION append_only();
 CREATE TRIGGER turn_kept BEFORE DELETE OR TRUNCATE ON turn EXECUTE FUNCTION append_only();
@@ -139,6 +136,6 @@ POSTGRES = "".join(
         _BEFORE,
         _TABLES.format(whole="BIGINT", strict=""),
         _AFTER,
-        *map(_GUARD.format, _KEPT),
+        *map(_GUARD.format, ("format", "notes", *_ONLY_ADDED)),
     ]
 )

@@ -13,24 +13,37 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.kernel.ledger.base import documented
 from adyton.kernel.ledger.faults import failed, is_of_the_disk
 from adyton.kernel.ledger.links import FORMAT, Header, Receipt
 from adyton.kernel.ledger.stored.ledger import StoredLedger, owned
 from adyton.kernel.ledger.stored.schema import SQLITE
-from adyton.kernel.ledger.stored.tables import Connection, append, await_answer, write_header
+from adyton.kernel.ledger.stored.store import Connection, Row
+from adyton.kernel.ledger.stored.tables import append, write_header
 
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
 
 
-def connect(path: Path) -> sqlite3.Connection:
+class Appending(sqlite3.Connection):
+    """Satisfies ``Connection``."""
+
+    def append(self, table: str, row: Row) -> None:
+        self.execute(_insert(table, len(row)), row)
+
+
+@lru_cache(maxsize=16)
+def _insert(table: str, values: int) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * values)})"
+
+
+def connect(path: Path) -> Appending:
     """To read and to write; only to read where the file lies in a folder that cannot be written to."""
     try:
         # mode=rw never creates.
@@ -44,12 +57,14 @@ def connect(path: Path) -> sqlite3.Connection:
         return read_only
 
 
-def opened(uri: str) -> sqlite3.Connection:
+def opened(uri: str) -> Appending:
     # isolation_level=None leaves BEGIN and COMMIT to us.
-    return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, factory=Appending
+    )
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
+def _opened_to_read(path: Path) -> Appending:
     """Of a ledger where nothing can be written: an auditor's copy, or a folder that is read-only.
 
     SQLite reads a log only where it may write beside it, and leaves it out of a file that cannot change.  So
@@ -74,7 +89,7 @@ def format_of(path: Path, connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
+def _checked(path: Path, connection: Appending) -> Appending:
     try:
         version = format_of(path, connection)
         if version != FORMAT:
@@ -146,7 +161,7 @@ def _refuse_leftovers(path: Path) -> None:
 def write_draft(
     draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
 ) -> None:
-    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+    with closing(opened(draft.as_uri())) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.executescript(f"BEGIN;{SQLITE}")  # all in one flush
@@ -155,7 +170,6 @@ def write_draft(
         write_header(connection, header, facts)
         if first is not None:
             append(connection, first)
-            await_answer(connection, first)
         connection.execute("COMMIT")
         settle(draft, connection)  # closing would do the same, and say nothing where it fails
 
@@ -168,28 +182,67 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def identity(path: Path) -> tuple[int, int]:
+def identity(path: str) -> tuple[int, int]:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # each read and each charge looks, and a Path takes longer
     except OSError as fault:
-        raise failed(path, fault) from fault
+        raise failed(Path(path), fault) from fault
     return found.st_dev, found.st_ino
 
 
-# One connection --------------------------------------------------------------------------------------------
+# The store -------------------------------------------------------------------------------------------------
 
 
-class SqliteSession:
-    """A connection that is opened when it is needed, closed by a fork, and never used for another file."""
+class InSqlite(ABC):
+    """The verbs of a ``Store`` in SQLite, wherever that keeps it."""
 
-    held_last = False  # whether a thread may hold another session while it waits for this one
+    def __init__(self) -> None:
+        self._lock, self._process = threading.Lock(), os.getpid()
 
-    def __init__(self, path: str | Path) -> None:
+    @abstractmethod
+    def _connected(self) -> Appending: ...
+
+    @abstractmethod
+    def _failed(self, fault: sqlite3.Error) -> LedgerCorrupt: ...
+
+    def read(self, *, one_moment: bool = False) -> AbstractContextManager[Appending]:
+        return self._within("BEGIN" if one_moment else "")
+
+    def lock(self) -> AbstractContextManager[Appending]:
+        return self._within("BEGIN IMMEDIATE")
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[Appending]:
+        with self._lock:
+            try:
+                connection = self._connected()
+                try:
+                    if begin:
+                        connection.execute(begin)
+                    yield connection
+                    if begin:
+                        connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:
+                        connection.rollback()
+            except sqlite3.Error as fault:
+                raise self._failed(fault) from fault
+
+    def check(self, connection: Connection) -> None:
+        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            raise LedgerCorrupt("the file of the ledger is damaged")
+
+
+class SqliteStore(InSqlite):
+    """A file.  Its connection is opened when it is needed, closed by a fork, and used for no other file."""
+
+    def __init__(self, path: str | Path, *, held_last: bool = False) -> None:
+        super().__init__()
         self.path = Path(path).absolute()
-        self._file = identity(self.path)
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = os.getpid()
+        self.name, self._place = self.path.name, str(self.path)
+        self.held_last = held_last  # whether a thread may hold another store while it waits for this one
+        self._file = identity(self._place)
+        self._connection: Appending | None = None
         self._closed = False
         self._unsettled = False
         _watch(self)
@@ -199,31 +252,25 @@ class SqliteSession:
             self._closed = True
             self._disconnect()
 
-    @contextmanager
-    def _session(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time.  Fails closed."""
-        with self._lock:
-            try:
-                yield self._connected()
-            except sqlite3.Error as fault:
-                self._unsettled = self._unsettled or is_of_the_disk(fault)
-                self._disconnect()  # rolls back whatever was not committed
-                raise failed(self.path, fault) from fault
-
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self) -> Appending:
         if self._closed:
-            raise LedgerCorrupt(f"the ledger {self.path.name} is closed; nothing was answered")
+            raise LedgerCorrupt(f"the ledger {self.name} is closed; nothing was answered")
         # A charge in a file that has lost its name, or its place to a backup, would be forgotten.
-        if identity(self.path) != self._file:
-            raise LedgerCorrupt(f"the ledger {self.path.name} was moved or replaced; nothing was answered")
+        if identity(self._place) != self._file:
+            raise LedgerCorrupt(f"the ledger {self.name} was moved or replaced; nothing was answered")
         if self._connection is None:
             self._connection, self._process = connect(self.path), os.getpid()
         if self._process != os.getpid():
-            raise LedgerCorrupt(f"open the ledger {self.path.name} after the fork; nothing was answered")
+            raise LedgerCorrupt(f"open the ledger {self.name} after the fork; nothing was answered")
         if self._unsettled:
             settle(self.path, self._connection)
             self._unsettled = False
         return self._connection
+
+    def _failed(self, fault: sqlite3.Error) -> LedgerCorrupt:
+        self._unsettled = self._unsettled or is_of_the_disk(fault)
+        self._disconnect()  # rolls back whatever was not committed
+        return failed(self.path, fault)
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -237,27 +284,27 @@ class SqliteSession:
 # of the two processes opens its own when it needs one.
 
 _forking = threading.Lock()
-_watched: weakref.WeakSet[SqliteSession] = weakref.WeakSet()
-_paused: list[SqliteSession] = []
+_watched: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_paused: list[SqliteStore] = []
 
 
-def _watch(session: SqliteSession) -> None:
+def _watch(store: SqliteStore) -> None:
     with _forking:
-        _watched.add(session)
+        _watched.add(store)
 
 
 def _before_fork() -> None:
     _forking.acquire()
     # In the order in which a charge takes them: else each of two threads could wait for the other.
-    _paused.extend(sorted(_watched, key=lambda session: session.held_last))
-    for session in _paused:
-        session._lock.acquire()
-        session._disconnect()
+    _paused.extend(sorted(_watched, key=lambda store: store.held_last))
+    for store in _paused:
+        store._lock.acquire()
+        store._disconnect()
 
 
 def _after_fork() -> None:
-    for session in _paused:
-        session._lock.release()
+    for store in _paused:
+        store._lock.release()
     _paused.clear()
     _forking.release()
 
@@ -269,44 +316,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 # The ledger ------------------------------------------------------------------------------------------------
 
 
-class InSqlite(StoredLedger):
-    """A ledger in SQLite, wherever that keeps it."""
-
-    @abstractmethod
-    def _session(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """On the disk before it ends: what depends on it may be shown."""
-        with self._session() as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.rollback()
-                raise
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[sqlite3.Connection]:
-        """To read several things of one moment."""
-        with self._session() as connection:
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.rollback()
-
-    def _check_storage(self, connection: Connection) -> None:
-        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-            raise LedgerCorrupt("the file of the ledger is damaged")
-
-
-@documented
-class SqliteLedger(SqliteSession, InSqlite):
+class SqliteLedger(StoredLedger):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
@@ -315,13 +325,11 @@ class SqliteLedger(SqliteSession, InSqlite):
     0
     """
 
+    held_last = False  # as its store
+
     def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        try:
-            self._begin()
-        except BaseException:
-            self.close()
-            raise
+        self.path = Path(path).absolute()
+        super().__init__(SqliteStore(self.path, held_last=self.held_last))
 
     @classmethod
     def create(cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None) -> SqliteLedger:
@@ -341,7 +349,7 @@ class SqliteLedger(SqliteSession, InSqlite):
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
         ours = Header.fresh(study, accounting, budget)
-        return owned(cls(path), Path(path).name, ours, facts)
+        return owned(cls(path), ours, facts)
 
     @classmethod
     def exists(cls, path: str | Path) -> bool:
@@ -360,4 +368,4 @@ class SqliteLedger(SqliteSession, InSqlite):
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return owned(cls(path), path.name, header, facts)
+        return owned(cls(path), header, facts)

@@ -6,9 +6,9 @@ Every row is checked by its digest when it is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger.links import (
@@ -20,7 +20,7 @@ from adyton.kernel.ledger.links import (
     note_digest,
     text_digest,
 )
-from adyton.kernel.ledger.stored.schema import SQLITE_CLOSED
+from adyton.kernel.ledger.stored.store import Connection
 from adyton.kernel.ledger.subjects import Kind, subject_from
 from adyton.kernel.ledger.texts import LARGEST_NUMBER
 from adyton.kernel.ledger.validity import FinalCost, validity_from
@@ -37,35 +37,17 @@ _LAST = (
     f"SELECT {_PAID}, given.number, given.radius, given.level, given.content, given.digest {_AND_ANSWER} "
     "ORDER BY paid.number DESC LIMIT 1"
 )
-HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
-HAS_RESTORED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'restored'"
-HAS_ENDINGS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('closed', 'restored')"
+_CLOSED_OR_RESTORED = "EXISTS (SELECT 1 FROM closed) OR EXISTS (SELECT 1 FROM restored)"
 _KEPT = (
-    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.query, given.number, given.radius, given.level, "
+    f"SELECT {_PAID}, {_CLOSED_OR_RESTORED}, awaited.query, given.number, given.radius, given.level, "
     f"given.content, given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )
-_NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
 _NOBODY = ""  # who asks in process; a name has at least one letter
 PAGE = 500  # rows read at once
+_MOST_KEPT = 128  # receipts
 CHECKPOINT = 256  # receipts, or notes, that are compared when a ledger is opened
 _READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
-
-
-class Rows(Protocol):
-    """What a statement finds."""
-
-    def fetchone(self) -> Any: ...
-
-    def fetchall(self) -> list[Any]: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Connection(Protocol):
-    """SQLite's own, or one that understands the same few statements."""
-
-    def execute(self, sql: str, parameters: Sequence[str | int | None] = (), /) -> Rows: ...
 
 
 # The header, receipts and answers --------------------------------------------------------------------------
@@ -73,10 +55,10 @@ class Connection(Protocol):
 
 def write_header(connection: Connection, header: Header, facts: Mapping[str, str] | None) -> None:
     """``facts``: what its study says, by name."""
-    row = (1, header.study, header.accounting, str(header.budget), header.salt)
-    connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", (*row, header.digest))
+    row = (1, header.study, header.accounting, str(header.budget), header.salt, header.digest)
+    connection.append("header", row)
     if facts is not None:
-        connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+        connection.append("facts", (1, json.dumps(dict(facts))))
 
 
 def read_header(connection: Connection) -> Header:
@@ -122,7 +104,9 @@ def append(connection: Connection, receipt: Receipt) -> None:
         receipt.secret,
         receipt.digest,
     )
-    connection.execute(_NEW_RECEIPT, row)
+    connection.append("receipts", row)
+    connection.append("unanswered", (receipt.number, key_of(order)))  # until its answer is appended
+    _keep(row, receipt)
 
 
 def find(connection: Connection, where: str, *values: str | int) -> Receipt | None:
@@ -161,11 +145,27 @@ def last_of_name(connection: Connection, by: str | None, up_to: int) -> Receipt 
     return find(connection, newest, by or _NOBODY, up_to)
 
 
-@lru_cache(maxsize=128)
+_READ_BEFORE: OrderedDict[tuple[Any, ...], Receipt] = OrderedDict()
+
+
 def _to_receipt(row: tuple[Any, ...]) -> Receipt:
     """A row as the receipt it was, if its digest says so.  The newest one is read again and again, and so is
-    the newest of each name: what was checked and has not changed by a letter is not checked anew.
+    the newest of each name: what was written or checked and has not changed by a letter is not checked anew.
     """
+    receipt = _READ_BEFORE.get(row)
+    if receipt is None:
+        receipt = _checked_receipt(row)
+        _keep(row, receipt)
+    return receipt
+
+
+def _keep(row: tuple[Any, ...], receipt: Receipt) -> None:
+    _READ_BEFORE[row] = receipt
+    if len(_READ_BEFORE) > _MOST_KEPT:
+        _READ_BEFORE.popitem(last=False)
+
+
+def _checked_receipt(row: tuple[Any, ...]) -> Receipt:
     number, kind, key, subject, query, detail, amount, radius, request, name, pure, unproved, *rest = row
     validity, spent, spent_radius, spent_pure, so_far, spent_by, share, final, level, *rest = rest
     asked_at, before, secret, digest = rest
@@ -209,7 +209,7 @@ def add_answer(connection: Connection, receipt: Receipt, key: str, answer: str, 
     content = text_digest(answer)
     digest = answer_digest(receipt, final, content)
     row = (receipt.number, key, str(final.radius), str(final.level), content, digest, answer)
-    connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    connection.append("answers", row)
 
 
 def read_answer(connection: Connection, receipt: Receipt) -> str | None:
@@ -266,20 +266,6 @@ def _checked_cost(receipt: Receipt, radius: str, level: str, content: str, diges
 # Receipts without an answer --------------------------------------------------------------------------------
 
 
-def await_answer(connection: Connection, receipt: Receipt) -> None:
-    """In the transaction of a charge, after it."""
-    await_under(connection, receipt.number, key_of(receipt.order))
-
-
-def await_under(connection: Connection, number: int, key: str) -> None:
-    connection.execute("INSERT INTO unanswered VALUES (?, ?)", (number, key))
-
-
-def is_answered(connection: Connection, number: int) -> None:
-    """In the transaction that keeps the answer, after it."""
-    connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
-
-
 def refuse_if_not_awaited(kept: Kept) -> None:
     """Nobody but whoever changed the file can have removed an answer: a second one is never kept."""
     if kept.awaited is None:
@@ -314,16 +300,11 @@ def check_unanswered(connection: Connection, after: int) -> None:
 
 def read_closing(connection: Connection) -> list[str]:
     """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
-    if connection.execute(HAS_CLOSING).fetchone() is None:
-        return []
     return [text for (text,) in connection.execute("SELECT text FROM closed ORDER BY number")]
 
 
 def write_closing(connection: Connection, text: str) -> None:
-    if connection.execute(HAS_CLOSING).fetchone() is None:
-        for statement in SQLITE_CLOSED:
-            connection.execute(statement)
-    connection.execute("INSERT INTO closed VALUES (?, ?)", (len(read_closing(connection)) + 1, text))
+    connection.append("closed", (len(read_closing(connection)) + 1, text))
 
 
 def refuse_if_closed(connection: Connection) -> None:
