@@ -36,6 +36,8 @@ class LabelReader:
         self._weights = read_weights(path, facts)
         if facts.balanced and key.labels is not None:
             self._weights = balancing(key.labels).steps
+        if self._weights is not None:
+            self._weights = np.minimum(self._weights, WEIGHT_STEPS)
         self._known: WeakValueDictionary[str, Submission] = WeakValueDictionary()
 
     @property
@@ -83,6 +85,7 @@ class LabelReader:
         """What each item of the part is worth, in steps: never more than the columns declare."""
         facts = self._facts
         values: Any = values_of(facts.metric, self._key, facts.range, self._known[name])
-        np.minimum(values, facts.metric.steps, out=values)
-        steps: Steps = values if self._weights is None else values * np.minimum(self._weights, WEIGHT_STEPS)
+        if values.max() > facts.metric.steps:  # of no metric that there is; this is quicker than to clip all
+            values = np.minimum(values, facts.metric.steps)
+        steps: Steps = values if self._weights is None else values * self._weights
         return steps if part is None else steps[(part - 1) * self._each : part * self._each]

@@ -25,7 +25,8 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.ledger.subjects import Kind
 from adyton.kernel.measurement import Due, ReadOnce, Source
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.noise import Bits
+from adyton.kernel.noise import Bits, rounded_gaussian
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
 from adyton.kernel.sensitivities import sensitivity_of
 from adyton.kernel.sensitivity import Reading, Sensitivity
@@ -102,7 +103,7 @@ class NoisyScore(ReadOnce):
     def release(self, source: Source, bits: Bits) -> list[int]:
         (cells,), place = next(iter(source.exact())), source.place
         found = zip(cells, self.noise, strict=True)
-        return [int(_noise(one.scale(place)).release([[exact]], bits)[0][0]) for exact, one in found]
+        return [int(exact + rounded_gaussian.draw(one.scale(place), 1, bits)[0]) for exact, one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,19 +297,19 @@ def _check_holdout(protection: Protection) -> None:
 def _of_one_cell(reading: Reading, protection: Protection) -> Sensitivity:
     """How far a label that is exchanged moves the one cell that its item is in.  Theorem: SLICES."""
     _check_holdout(protection)
+    return _moved(replace(reading, name=""), protection.unit)
+
+
+@lru_cache(maxsize=256)
+def _moved(reading: Reading, unit: PrivacyUnit) -> Sensitivity:
     summed, plain = isinstance(reading.measure, Sum), (reading.persons, reading.kept) == (None, None)
     if not summed or not plain or reading.where != EVERY_ROW or len(reading.coordinates) != 1:
         raise InvalidRequest("a score is the sum of one number over all items")
-    return replace(sensitivity_of(reading, protection.unit), cells=1)
+    return replace(sensitivity_of(reading, unit), cells=1)
 
 
 @lru_cache(maxsize=256)
 def _due(noise: tuple[ScoreBlocks, ...], apart: Sensitivity, rule: Accounting) -> Due:
-    least = [_noise(min(one.scales)) for one in noise]
+    least = [GaussianNoise((Fraction(min(one.scales)),)) for one in noise]
     amount = max(rule.amount(one.cost(apart)) for one in least)
     return Due(amount, max(stability_units(one.radius(apart)) for one in least))
-
-
-@lru_cache(maxsize=1024)
-def _noise(scale: float) -> GaussianNoise:
-    return GaussianNoise((Fraction(scale),))
