@@ -185,7 +185,7 @@ def test_theorem_CHOICE_AS_SCORES_costs_the_rho_of_its_places() -> None:
 
 
 def test_a_part_of_a_choice_is_used_once(labels: CountingReader) -> None:
-    """Mutants: ``claim`` without each of its checks; ``ModelVote`` that takes a place twice."""
+    """Mutants: ``claim`` without each of its checks; ``ModelVote`` that takes a place twice, or not its own."""
     ledger = ledger_of(MEASURES)
     part = charge(ledger, priced(voted(labels, Fraction(1, 8), None), query="p")).receipt.number
     score = charge(ledger, priced(SCORED, query="s")).receipt.number
@@ -198,9 +198,12 @@ def test_a_part_of_a_choice_is_used_once(labels: CountingReader) -> None:
     with pytest.raises(InvalidRequest, match="each of its places once"):
         release(fourth, Data(labels), SystemBits(), ScoreTexts())
     assert release(first, Data(labels), SystemBits(), ScoreTexts()).read() in ("0", "1", "2")
+    made = first.receipt.number
+    of_another = charge(ledger, priced(voted(labels, Fraction(1, 8), (made,)), query="of another"))
     read = labels.read
-    with pytest.raises(InvalidRequest, match="part of another choice"):
-        release(second, Data(labels), SystemBits(), ScoreTexts())
+    for paid in (second, of_another):
+        with pytest.raises(InvalidRequest, match="part of another choice"):
+            release(paid, Data(labels), SystemBits(), ScoreTexts())
     assert labels.read == read
 
 

@@ -137,7 +137,7 @@ class ModelVote(ReadOnce):
         places = (*self.earlier, source.place)
         if len(set(places)) < len(places):
             raise InvalidRequest("a choice takes each of its places once")
-        for number in self.earlier:
+        for number in places:  # its own too: it is no part of another choice
             source.claim(number)
         rate = self.rate(places)
         if not 0 < rate**2 <= sum(1 / Fraction(self.noise.scale(place)) ** 2 for place in places):
