@@ -19,6 +19,7 @@ from adyton.holdout.measures import Measures, ScoreTexts
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.holdout.metrics import HiddenLabels, Submission
 from adyton.kernel.data import Data
@@ -144,6 +145,14 @@ def test_a_score_is_priced_by_its_least_noise_and_a_comparison_alike() -> None:
         priced(NoisyScore((MEASURES.reading_beside("a b"),), (PLAN.blocks,)))
 
 
+def test_slices_cost_what_the_one_with_the_least_noise_costs() -> None:
+    """Mutants: the least of their amounts; a label that could move from one slice to another."""
+    quiet, sizes = ((30.0, 30.0), (30.0, 30.0)), (20, 40)
+    for scales in ((8.0, 4.0), (4.0, 8.0)):
+        measures = Measures(SlicesPlan(FRAME, 2, ("a", "b"), sizes, scales, quiet))
+        assert measures.priced(measures.scored("x"), "q").due == Due(10**18 * 4 // 16, 10**18 // 16)
+
+
 # Choices ---------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +257,14 @@ def test_guesses_are_compared_with_what_was_paid_for(labels: CountingReader) -> 
     with pytest.raises(TypeError, match="after the end"):
         comparisons.compare(measures.reading(name), 1, lambda: Asked(1, 0, {}))
     assert "offset" not in str(comparisons.notes(0))
+
+
+@pytest.mark.parametrize(("guess", "value"), [(7, None), (13, None), (6, 10), (14, 10)])
+def test_a_guess_may_be_off_by_the_threshold(guess: int, value: int | None) -> None:
+    """Mutant: ``<`` for at most.  Noise of these scales is 0 but for one of a million draws."""
+    machine = ThresholdoutPlan(FRAME, 1, 9, 3, 1 / 64).measurement
+    watch, _ = machine.begin(lambda _: (), SystemBits())
+    assert machine.compare(watch, [10], guess, SystemBits())[0] == {"value": value}
 
 
 def test_a_grid_says_nothing_of_what_is_quiet() -> None:
