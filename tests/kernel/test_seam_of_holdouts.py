@@ -19,6 +19,7 @@ from adyton.holdout.measures import Measures, ScoreTexts
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.ladder import LadderPlan
 from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.holdout.metrics import HiddenLabels, Submission
@@ -265,6 +266,26 @@ def test_a_guess_may_be_off_by_the_threshold(guess: int, value: int | None) -> N
     machine = ThresholdoutPlan(FRAME, 1, 9, 3, 1 / 64).measurement
     watch, _ = machine.begin(lambda _: (), SystemBits())
     assert machine.compare(watch, [10], guess, SystemBits())[0] == {"value": value}
+
+
+def test_answers_without_noise_are_counted(labels: CountingReader) -> None:
+    """Mutants: one more than all of them; a receipt for a score that is opened; Gaussian accounting."""
+    plan = LadderPlan(FRAME, 2, 1)
+    measures, sent = Measures(plan), submitted(3)
+    with pytest.raises(InvalidRequest, match="without noise are counted"):
+        priced(plan.measurement)
+    with pytest.raises(TypeError, match="did not pay for comparisons"):
+        Comparisons(charge(ledger_of(MEASURES), priced(SCORED)), Data(labels), SystemBits())
+    paid = charge(ledger_of(measures), measures.priced(plan.measurement, "q"))
+    comparisons, reading = Comparisons(paid, Data(labels), SystemBits()), measures.reading(labels.name(sent))
+    for feeds in (0, 1):
+        asked = Asked(feeds, ScoreGrid(), {})
+        assert comparisons.compare(reading, 1, lambda asked=asked: asked) == (  # type: ignore[misc]
+            {"value": 2 * (ITEMS - 3), "left": 1 - feeds},
+            feeds + 1,
+        )
+    with pytest.raises(TypeError, match="after the end"):
+        comparisons.compare(reading, 1, lambda: Asked(2, ScoreGrid(), {}))
 
 
 def test_a_grid_says_nothing_of_what_is_quiet() -> None:
