@@ -30,7 +30,7 @@ from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.paid import charge, order_of, resume
 from adyton.kernel.price import Label, Priced, price
-from adyton.kernel.privacy import BoundedRangeCost, GaussianCost
+from adyton.kernel.privacy import BoundedRangeCost, GaussianCost, PrivacyUnit
 from adyton.kernel.release import release
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.comparing import Asked, Comparisons
@@ -99,9 +99,9 @@ def test_only_a_holdout_scores_and_only_some_without_noise() -> None:
         for protection in (MEASURES.protection, pure):
             with pytest.raises(InvalidRequest, match="by a holdout alone"):
                 price(measurement, replace(protection, holdout=False), Label(("q",), "d"))
-            unit = replace(protection.unit, adjacency="add-remove")
-            with pytest.raises(InvalidRequest, match="by a holdout alone"):
-                price(measurement, replace(protection, unit=unit), Label(("q",), "d"))
+            for unit in (PrivacyUnit("add-remove"), PrivacyUnit("replace-one", person="p", rows=2)):
+                with pytest.raises(InvalidRequest, match="by a holdout alone"):
+                    price(measurement, replace(protection, unit=unit), Label(("q",), "d"))
     with pytest.raises(InvalidRequest, match="counted, or one is the last"):
         priced(exact)
     with pytest.raises(InvalidRequest, match="counted, or one is the last"):
@@ -142,8 +142,10 @@ def test_a_score_is_priced_by_its_least_noise_and_a_comparison_alike() -> None:
     assert priced(narrow).due.amount == 4 * priced(SCORED).due.amount
     with pytest.raises(InvalidRequest, match="noise of its own"):
         priced(NoisyScore(SCORED.readings, (PLAN.blocks, PLAN.blocks)))
-    with pytest.raises(InvalidRequest, match="one number over all items"):
-        priced(NoisyScore((MEASURES.reading_beside("a b"),), (PLAN.blocks,)))
+    (plain,) = SCORED.readings
+    for reading in (MEASURES.reading_beside("a b"), replace(plain, kept=(0,))):
+        with pytest.raises(InvalidRequest, match="one number over all items"):
+            priced(NoisyScore((reading,), (PLAN.blocks,)))
 
 
 def test_slices_cost_what_the_one_with_the_least_noise_costs() -> None:
@@ -243,6 +245,12 @@ def test_guesses_are_compared_with_what_was_paid_for(labels: CountingReader) -> 
     assert measures.amount == 2 * 2 * 64 * 10**18
     plan, ledger = measures.plan, ledger_of(measures)
     assert isinstance(plan, ThresholdoutPlan)
+    machine = plan.measurement.machine
+    one_way = replace(
+        plan.measurement, machine=replace(machine, sparse=replace(machine.sparse, monotone=True))
+    )
+    with pytest.raises(InvalidRequest, match="not of a kind whose cost is proved"):
+        measures.priced(one_way, "q")
     comparisons = Comparisons(
         charge(ledger, measures.priced(plan.measurement, "q")), Data(labels), SystemBits()
     )
