@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
+from adyton.holdout import FreeLadder, Holdout
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.ladder import (
     FreeLadderPlan,
@@ -119,6 +121,30 @@ def test_the_free_ladder_has_no_interval_and_needs_a_standard_error() -> None:
     assert (reply.value, reply.said) == (Fraction(3, 10), "improved")
     assert free.theorems == ()
     assert free.used_up(state) is not None
+
+
+def test_a_free_ladder_knows_the_best_again_when_it_is_opened(tmp_path: Path) -> None:
+    """Predictions are in its notes, and what they are worth is read again; mutant: the first of all as the best."""
+    labels = np.arange(900) % 3
+    row = np.arange(900)
+    first, better = (np.where(row < wrong, 9, labels) for wrong in (600, 200))
+    hardly = np.where((row >= 600) & (row < 795), 9, labels)  # five better than the best, and 395 differ
+    seen = []
+    for reopened in (False, True):
+        file = tmp_path / f"{reopened}.toml"
+        holdout = Holdout.create(file, labels=labels, scores=4, method=FreeLadder())
+        said = []
+        for guess in (first, better, hardly, labels):
+            if reopened:
+                holdout.close()
+                holdout = Holdout.open(file)
+            score = holdout.score(guess)
+            said.append((score.said, score.value))
+        head = holdout.verify().receipts
+        holdout.close()
+        seen.append((said, head))
+    assert seen[0] == seen[1]
+    assert [words for words, _ in seen[0][0]] == ["improved", "improved", "no improvement", "improved"]
 
 
 def test_rounding_is_to_the_nearest_rung() -> None:

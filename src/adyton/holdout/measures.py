@@ -102,8 +102,11 @@ class Measures:
     def voted(
         self, plan: GaussianPlan, names: Sequence[str], earlier: Sequence[int] | None = None
     ) -> AnyMeasurement:
-        """A place of a choice among submissions; after all ``earlier`` ones it is made."""
-        readings, rate = tuple(map(self.reading, names)), partial(choosing_rate, plan)
+        """A place of a choice among submissions; after all ``earlier`` ones it is made.  Before that nothing
+        is read, and one of them says what a place costs.
+        """
+        known = names if earlier is not None else names[:1]
+        readings, rate = tuple(map(self.reading, known)), partial(choosing_rate, plan)
         places = None if earlier is None else tuple(earlier)
         return ModelVote(readings, plan.blocks, rate, plan.frame.greater_is_better, places)
 

@@ -247,8 +247,8 @@ def differing(a: Submission, b: Submission) -> Array:
     return apart if apart.ndim == 1 else np.asarray(apart.any(axis=1))
 
 
-def repacked(submission: Submission) -> str:
-    """Predictions as a text, to be told from others later."""
+def packed(submission: Submission) -> str:
+    """Predictions as a text."""
     paper = io.BytesIO()
     np.save(paper, submission.predictions, allow_pickle=False)
     return base64.b64encode(zlib.compress(paper.getvalue(), 1)).decode()
@@ -258,9 +258,9 @@ def unpacked(text: str, digest: str) -> Submission:
     """ValueError where it is no such text."""
     try:
         paper = io.BytesIO(zlib.decompress(base64.b64decode(text)))
-    except zlib.error:
+        return Submission(np.load(paper, allow_pickle=False), digest)
+    except (zlib.error, EOFError, OSError):
         raise ValueError from None
-    return Submission(np.load(paper, allow_pickle=False), digest)
 
 
 # Arrays ----------------------------------------------------------------------------------------------------

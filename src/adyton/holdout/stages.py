@@ -22,7 +22,7 @@ from adyton.holdout.measures import Measures
 from adyton.holdout.methods.base import Reply, State
 from adyton.holdout.methods.ladder import FreeLadderPlan
 from adyton.holdout.methods.restoring import StagedPlan
-from adyton.holdout.metrics import Submission, repacked, unpacked
+from adyton.holdout.metrics import Submission, packed, unpacked
 from adyton.holdout.senders import Sender
 from adyton.kernel.data import Data
 from adyton.kernel.ledger import Ledger, Receipt
@@ -90,7 +90,7 @@ class Transcript:
             **({} if by is None else {"by": by.entrant}),
             **({} if by is None or by.model is None else {"model": by.model}),
         }
-        kept = {"best": repacked(submission)} if isinstance(self._method, FreeLadderPlan) else {}
+        kept = {"best": packed(submission)} if isinstance(self._method, FreeLadderPlan) else {}
 
         def asked() -> Asked | None:
             """Nothing where another process was first with the same, the last, or a better one."""
