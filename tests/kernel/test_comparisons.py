@@ -368,7 +368,7 @@ def test_the_number_of_units_is_one_that_can_be(noisy: int, total: str, known: S
     count = everybody(known)
     machine = NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)
     own = pmw(GeometricNoise((QUIET,)), count, machine=machine)
-    _, public = own.begin(lambda reading: noisy, SystemBits())
+    _, public = own.begin(lambda reading: [noisy], SystemBits())
     assert public == {"total": total}
     assert own.readings == (count,)
     assert pmw().readings == ()
