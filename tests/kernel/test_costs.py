@@ -333,7 +333,10 @@ def found(**more: Any) -> tuple[Study, NoisyQuery]:
 
 
 def test_discovery_costs_its_two_counts() -> None:
-    """Mutants: ``NoisyQueries.due`` that leaves one out, or multiplies; ``unproved`` of other noise."""
+    """Mutants: ``NoisyQueries.due`` that leaves one out, or multiplies; ``unproved`` of other noise.
+
+    Noise of another accounting is refused: no theorem on populations would count it.
+    """
     known, query = found()
     assert query.discovery is not None
     every = [*query.parts, query.discovery.counted, query.discovery.number]
@@ -347,7 +350,10 @@ def test_discovery_costs_its_two_counts() -> None:
     quiet = NoisyQuery(
         tuple(geometric[:1]), replace(query.discovery, counted=geometric[1], number=geometric[2])
     )
-    assert not due_of(NoisyQueries((quiet,)), known.protection).unproved
+    pure = replace(known.protection, rule=accounting_named("pure"))
+    assert not due_of(NoisyQueries((quiet,)), pure).unproved
+    with pytest.raises(InvalidRequest, match="the noise of the study's accounting"):
+        due_of(NoisyQueries((quiet,)), known.protection)
 
 
 def test_the_number_of_groups_moves_by_as_many_as_one_unit_is_in() -> None:

@@ -85,8 +85,7 @@ class Choice(ReadOnce):
             raise InvalidRequest("one unit moves these scores farther than the selection allows for")
         if self.machine.candidates != tuple(range(sum(reading.cells for reading in self.readings))):
             raise InvalidRequest("a selection is among all cells that are read")
-        known = (GaussianNoise, GeometricNoise, type(None))
-        if type(self.machine) is not TopK or type(self.values) not in known:
+        if type(self.machine) is not TopK or type(self.values) not in (protection.rule.noise, type(None)):
             raise InvalidRequest("this noise is not of a kind whose cost is proved")
         return apart
 

@@ -126,7 +126,7 @@ class Pmw(ReadOnce):
         parts: tuple[tuple[Cost, int], ...] = ((self.machine.cost(), 1),)
         if self.total_noise is not None and self.everybody is not None:
             self.check(self.everybody, 1, protection)
-            if type(self.total_noise) not in (GaussianNoise, GeometricNoise):
+            if type(self.total_noise) is not protection.rule.noise:
                 raise InvalidRequest("this noise is not of a kind whose cost is proved")
             parts += ((self.total_noise.cost(_ONE), 1),)
         validity = of_validity(protection.rule, self.machine, total=self.total_noise)
