@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.certify import Answer, Preview
+from adyton.certify.budget import NamedPart, SessionLeft, SharePart
 from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.mock import mock_of
@@ -95,16 +96,15 @@ class ServedStudy:
 
     def budget(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own share; the shares of others for those who may see them."""
-        told = {**self._for(who).budget().to_json(), "own": self.own(who)}
-        if may(who.role, Action.ALL_RECEIPTS):
-            told["by_name"] = self._by_everybody()
-        return told
+        by_name = self._by_everybody() if may(who.role, Action.ALL_RECEIPTS) else None
+        return replace(self._for(who).budget(), own=self.own(who), by_name=by_name).to_json()
 
-    def own(self, who: Identity) -> dict[str, Any]:
+    def own(self, who: Identity) -> NamedPart:
         """What a name has spent and left of its share; where its sessions are capped, also of this one."""
-        told = {"by": who.name, **self._part(who.name, who.budget_share_of(self._header.budget))}
         turns = _turns(self.sessions, self._ledger, who)
-        return told if turns is None else {**told, "session": self._of_session(who, turns)}
+        session = None if turns is None else self._of_session(who, turns)
+        spent, share = self._ledger.spent_by(who.name), who.budget_share_of(self._header.budget)
+        return NamedPart(spent, share, who.name, session)
 
     def session(self, who: Identity) -> AgentSession:
         """The session in which a name asks."""
@@ -243,26 +243,13 @@ class ServedStudy:
             raise NotFound
         return self._for(who).monitor(number)
 
-    def _part(self, name: str, budget_share: int | None) -> dict[str, Any]:
-        spent = self._ledger.spent_by(name)
-        left = None if budget_share is None else max(0, budget_share - spent)
-        return {
-            "spent": decimal_text(spent),
-            "budget_share": None if budget_share is None else decimal_text(budget_share),
-            "left": None if left is None else decimal_text(left),
-        }
-
-    def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
+    def _of_session(self, who: Identity, turns: Turns) -> SessionLeft:
         session = turns.session()
         share = turns.budget_share(session, self._header.budget)
         left = None if share is None else max(0, share - self._ledger.spent_by(who.name))
-        return {
-            "left": None if left is None else decimal_text(left),
-            "queries_left": turns.queries_left(session),
-            "ends_at": session.ends_at,
-        }
+        return SessionLeft(left, turns.queries_left(session), session.ends_at)
 
-    def _by_everybody(self) -> dict[str, Any]:
+    def _by_everybody(self) -> dict[str, SharePart]:
         """All who ever asked or have a token, and what each has spent; with the share of the newest token, or
         of the newest receipt of somebody who has none.
         """
@@ -270,7 +257,7 @@ class ServedStudy:
             known.identity.name: known.identity.budget_share_of(self._header.budget)
             for known in self.tokens.all()
         }
-        return {name: self._part(name, budget_share) for name, budget_share in shares.items()}
+        return {name: SharePart(self._ledger.spent_by(name), share) for name, share in shares.items()}
 
     def _shares_charged(self) -> dict[str, int | None]:
         """What was in force when each name was charged last.  Receipts never change: each is read once."""

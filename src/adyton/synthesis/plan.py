@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from adyton.certify import Certificate, OpeningPreview
+from adyton.documents import through
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.measurement import Due
@@ -240,27 +241,26 @@ class SynthesisPreview(OpeningPreview):
 
     plan: SynthesisPlan
 
+    json_keys = "synthesis method cells candidates half_width " + OpeningPreview.json_keys
+    synthesis = through("plan.text", str)
+    method = through("plan.method", str)
+    cells = through("plan.axes.cells", int)
+
+    @property
+    def candidates(self) -> int:
+        return len(self.plan.machine.candidates)
+
     @property
     def half_width(self) -> int:
         """Of the 95 % noise interval of each count of one column; later measurements are no louder."""
         machine = self.plan.machine
         return self.plan.step(machine.each).noise.error(LEVEL)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "synthesis": self.plan.text,
-            "method": self.plan.method,
-            "cells": self.plan.axes.cells,
-            "candidates": len(self.plan.machine.candidates),
-            "half_width": self.half_width,
-            **self.charge_json(),
-        }
-
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             *self.charge_rows(),
-            ("cells", f"{self.plan.axes.cells:,}"),
-            ("marginals to choose from", f"{len(self.plan.machine.candidates):,}"),
+            ("cells", f"{self.cells:,}"),
+            ("marginals to choose from", f"{self.candidates:,}"),
             ("noise of a first count", f"±{self.half_width:,}"),
         )
         return Sheet(f"Preview: {self.plan.text}", ("", ""), rows, self.charge_notes())
