@@ -31,19 +31,25 @@ class _Exact(int):
     """In JSON a decimal text, with every digit."""
 
 
-class _Low(float):
+class _End(float):
     """In JSON null where an interval has no such end."""
 
+    nowhere: ClassVar[float]
 
-class _High(float):
-    """The same at the other end."""
+
+class _Low(_End):
+    nowhere = -inf
+
+
+class _High(_End):
+    nowhere = inf
 
 
 Units = Annotated[int, _Exact]  # of 10**-18
 LowEnd = Annotated[float, _Low]
 HighEnd = Annotated[float, _High]
 _WORD = re.compile(r"(?s)^Invalid enum value .*(?= - at `)|^Invalid enum value .*")  # which it is
-_NOWHERE: dict[type, float] = {_Low: -inf, _High: inf}
+_AS_THEY_ARE = frozenset((str, int, float, bool, NoneType))
 _LARGEST = sys.float_info.max
 _Finite = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 
@@ -97,30 +103,31 @@ def through(path: str, hint: Any) -> Any:
 
 def read_fields(cls: Any, shape: Any) -> dict[str, Any]:
     """The fields of which the attribute or the key was read."""
-    names, found = {one.name for one in fields(cls) if one.init}, {}
-    for key in _keys(cls):
-        name = key.attribute if key.attribute in names else key.name
-        if name in names and (value := getattr(shape, key.attribute)) is not UNSET:
-            found[name] = restored(value)
-    return found
+    read = ((name, getattr(shape, attribute)) for attribute, name in _read_into(cls))
+    return {name: restored(value) for name, value in read if value is not UNSET}
 
 
 def restored(value: Any) -> Any:
     """As documents hold it."""
-    match value:
-        case _Shape():
-            return value.document.from_shape(value)
-        case _OneOf():
-            return _which(value).from_shape(value)
-        case list() | tuple():
-            return tuple(map(restored, value))
-        case dict():
-            return {name: restored(one) for name, one in value.items()}
-        case _Exact():
-            return int(value)
-        case _Low() | _High():
-            return float(value)
-    return value
+    if type(value) in _AS_THEY_ARE:
+        return value
+    if isinstance(value, _Shape):
+        return value.document.from_shape(value)
+    if isinstance(value, list):
+        return tuple(map(restored, value))
+    if isinstance(value, dict):
+        return {name: restored(one) for name, one in value.items()}
+    if isinstance(value, _OneOf):
+        return _which(value).from_shape(value)
+    return int(value) if isinstance(value, _Exact) else float(value) if isinstance(value, _End) else value
+
+
+@cache
+def _read_into(cls: Any) -> tuple[tuple[str, str], ...]:
+    """Attributes of what was read, and the fields that they become."""
+    names = {one.name for one in fields(cls) if one.init}
+    found = ((key.attribute, key.attribute if key.attribute in names else key.name) for key in _keys(cls))
+    return tuple((attribute, name) for attribute, name in found if name in names)
 
 
 def _which(shape: Any) -> Any:
@@ -272,7 +279,8 @@ def _kind(hint: Any, read: bool) -> Any:
 
 
 def _shaped(document: Any) -> Any:
-    return convert(document, shape_of(type(document), read=False), from_attributes=True, dec_hook=_marked)
+    cls: Any = type(document)
+    return convert(document, _shape_of(cls, False), from_attributes=True, dec_hook=_marked)
 
 
 def _marked(kind: type, value: Any) -> Any:
@@ -283,7 +291,7 @@ def _plain(value: object) -> object:
     match value:
         case _Exact():
             return decimal_text(value)
-        case _Low() | _High():
+        case _End():
             return float(value) if isfinite(value) else None
         case Integral():
             return int(value)
@@ -292,13 +300,13 @@ def _plain(value: object) -> object:
     raise TypeError(f"JSON has no {type(value).__name__}")
 
 
-def _read(kind: type, value: Any) -> Any:
+def _read(kind: Any, value: Any) -> Any:
     try:
         if kind is _Exact:
             return _Exact(decimal_units(convert(value, str)))
         if kind is Fraction:
             return rational(convert(value, int | float), "a number")
-        return kind(_NOWHERE[kind] if value is None else convert(value, _Finite))
+        return kind(kind.nowhere if value is None else convert(value, _Finite))
     except (ValidationError, InvalidRequest) as wrong:
         raise ValueError(str(wrong)) from None  # msgspec names its place
 

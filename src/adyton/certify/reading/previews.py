@@ -10,11 +10,11 @@ from typing import Any
 from adyton.certify.preview import PlannedRow, Preview
 from adyton.certify.reading.answers import keys_from
 from adyton.certify.stacked import widest, widest_or_absent
-from adyton.documents import read_fields, restored
+from adyton.documents import read_fields
 
 
 def preview_from(shape: Any) -> Preview:
-    rows, many = tuple(map(restored, shape.listed)), shape.rows
+    rows, many = shape.listed, shape.rows
     whole = Preview(
         **read_fields(Preview, shape),
         keys=None if many is None else keys_from([row.keys for row in rows[:many]]),
@@ -33,7 +33,7 @@ def preview_from(shape: Any) -> Preview:
     )
 
 
-def _parts(whole: Preview, rows: Sequence[PlannedRow], sizes: Sequence[int]) -> tuple[Preview, ...]:
+def _parts(whole: Preview, rows: Sequence[Any], sizes: Sequence[int]) -> tuple[Preview, ...]:
     """Of a table that several queries make: its rows in turn, each part with widths of its own."""
     in_turn = iter(rows)
     own = [list(islice(in_turn, size)) for size in sizes]
@@ -42,9 +42,10 @@ def _parts(whole: Preview, rows: Sequence[PlannedRow], sizes: Sequence[int]) -> 
     )
 
 
-def _widths(row: PlannedRow) -> dict[str, Any]:
+def _widths(row: Any) -> dict[str, Any]:
     """How wide the intervals of each value would be."""
+    planned = PlannedRow.from_shape(row).values
     return {
-        "bounds": {name: one.noise_interval for name, one in row.values.items()},
-        "population": {name: one.population_interval for name, one in row.values.items()},
+        "bounds": {name: one.noise_interval for name, one in planned.items()},
+        "population": {name: one.population_interval for name, one in planned.items()},
     }
