@@ -227,7 +227,7 @@ def _one_of(several: Any) -> Any:
         kw_only=True,
         omit_defaults=True,
     )
-    return Annotated[shape, Meta(extra_json_schema={"oneOf": [{"required": names} for names in needed]})]
+    return Annotated[shape, Meta(extra_json_schema={"anyOf": [{"required": names} for names in needed]})]
 
 
 @cache

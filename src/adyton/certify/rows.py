@@ -331,7 +331,7 @@ class ShownEndsOrWhy(Struct, omit_defaults=True):
     absent: str | UnsetType = UNSET
 
 
-_ONE_OF = {"oneOf": [{"required": ["level", "low", "high"]}, {"required": ["absent"]}]}
+_EITHER = {"anyOf": [{"required": ["level", "low", "high"]}, {"required": ["absent"]}]}
 
 
 class ShownValue(Struct, omit_defaults=True):
@@ -339,7 +339,7 @@ class ShownValue(Struct, omit_defaults=True):
 
     value: float | str | None
     noise_interval: ShownEnds
-    population_interval: Annotated[ShownEndsOrWhy, Meta(extra_json_schema=_ONE_OF)]
+    population_interval: Annotated[ShownEndsOrWhy, Meta(extra_json_schema=_EITHER)]
     uninformative: str | UnsetType = UNSET
 
 

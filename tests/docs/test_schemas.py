@@ -1,0 +1,160 @@
+"""The published JSON Schemas are those of the classes, and what the golden files hold fits them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pages import ROOT
+
+from golden.held import read
+
+REFERENCE = ROOT / "docs" / "reference"
+MAKE = ROOT / "docs" / "make_schemas.py"
+DOCUMENT_OF = {  # by the words of a command, a route or a tool, the first that is found
+    r"^\d+ (init|mock|verify|amend|checkpoint|survey randomize|shared-budget verify|holdout verify|token (create|revoke)) ?": None,
+    r"(healthz|readyz|/v1/studies|/v1/studies/people|/v1/holdouts|/v1/holdouts/test|/verify|/receipts)$": None,
+    r"^\d+ (receipts|list_studies|describe)": None,
+    r"monitor open .*--preview$|monitors/preview$": "monitor-preview",
+    r"^\d+ preview |/preview$|/preview_many$|^\d+ preview$": "preview",
+    r"mock/ask|try_on_mock": "mock-answer",
+    r"/suggest_bounds$|^\d+ suggest-bounds": "suggested-bounds",
+    r"^\d+ (ask|derive) |/ask$|/ask_many$|^\d+ ask": "answer",
+    r"^\d+ p-value|/last_look$": "last-look",
+    r"^\d+ check ": "check",
+    r"^\d+ synthesize": "synthesis",
+    r"^\d+ reserve": "reserve",
+    r"^\d+ shared-budget": "shared-budget",
+    r"monitor feed|monitors/\d+/feed$": "monitor-answer",
+    r"monitor list": "monitor-list",
+    r"monitor (open|close)|monitors(/\d+(/close)?)?$": "monitor",
+    r"pmw open": "pmw",
+    r"pmw feed": "pmw-answer",
+    r"pmw list": "pmw-list",
+    r"survey preview": "survey-preview",
+    r"survey estimate": "survey-results",
+    r"^\d+ compose": "composition",
+    r"^\d+ calibrate": "calibration",
+    r"^\d+ plan": "plan",
+    r"^\d+ audit --list": "audit-list",
+    r"^\d+ lab": "lab-list",
+    r"holdout (create|budget)|holdouts/test/budget$": "holdout-budget",
+    r"holdout (score|submit|close)|holdouts/test/(score|submit|close|scores)$|score_on_holdout": "score",
+    r"leaderboard": "leaderboard",
+    r"standings$": "leaderboard-entry",
+    r"compare": "comparison",
+    r"best": "model-choice",
+    r"token list|/v1/tokens/people$": "tokens",
+    r"budget": "budget",
+}  # fmt: skip
+
+
+@cache
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("make_schemas", MAKE)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules["make_schemas"] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """Of the published schema, but that no other key is allowed: what is not listed was forgotten."""
+    return Draft202012Validator(closed(json.loads((REFERENCE / "schemas" / f"{name}.json").read_text())))
+
+
+def closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return list(map(closed, schema))
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: closed(one) for name, one in schema.items()}
+    return {"additionalProperties": False, **made} if "properties" in schema else made
+
+
+def documents() -> Iterator[tuple[str, str, Any]]:
+    """The document that each golden entry is, its name, and what it holds."""
+    for file in ("commands", "http", "agents"):
+        for name, text in read(file).items():
+            held = json.loads(text)
+            said = held.get("says") if isinstance(held, dict) else None
+            if not isinstance(said, dict | list):
+                continue
+            if isinstance(said, dict) and "error" in said:
+                yield "error", name, said
+                continue
+            kind = next((kind for words, kind in DOCUMENT_OF.items() if re.search(words, name)), "unknown")
+            if kind is None:
+                continue
+            if kind == "budget" and "metric" in said:
+                kind = "holdout-budget"
+            for one in said if isinstance(said, list) else of_agents(said):
+                yield kind, f"{file} {name}", one
+
+
+def of_agents(said: dict[str, Any]) -> list[Any]:
+    """Tools of agents say beside the document what is left to whoever asks."""
+    if "previews" in said or "answers" in said:
+        return list(said.get("previews") or said["answers"]) if "own" in said else [said]
+    return [said["answer"]] if isinstance(said.get("answer"), dict) else [said]
+
+
+def as_listed(kind: str, one: Any) -> Any:
+    """Without what a route adds to a document."""
+    return {key: value for key, value in one.items() if (kind, key) not in (("monitor", "answers"),)}
+
+
+FOUND = list(documents())
+
+
+def test_the_schemas_are_what_their_script_writes() -> None:
+    files = script().files()
+    for path, text in files.items():
+        assert (REFERENCE / path).read_text(encoding="utf-8") == text, "run: python docs/make_schemas.py"
+    there = {f"schemas/{path.name}" for path in (REFERENCE / "schemas").iterdir()}
+    assert there | {"schemas.md"} == set(files)
+
+
+def test_every_schema_is_one() -> None:
+    for name in script().DOCUMENTS:
+        Draft202012Validator.check_schema(json.loads((REFERENCE / "schemas" / f"{name}.json").read_text()))
+
+
+@pytest.mark.parametrize(("kind", "name", "held"), FOUND, ids=[name for _, name, _ in FOUND])
+def test_what_is_held_fits_its_schema(kind: str, name: str, held: Any) -> None:
+    """Mutant: a key of a document is renamed in its class."""
+    found = [f"{'.'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator(kind).iter_errors(as_listed(kind, held))]
+    assert not found, found
+
+
+def test_golden_files_hold_nearly_every_document() -> None:
+    missing = set(script().DOCUMENTS) - {kind for kind, _, _ in FOUND}
+    assert missing == {
+        "audit", "doctor", "lab", "monitor-answers", "pmw-answers", "pmw-preview", "stability", "synthesis-preview"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, _, _ in FOUND}))
+def test_what_is_broken_does_not_fit(kind: str) -> None:
+    """Each key that must be there is left out, and each has another type."""
+    held = as_listed(kind, next(one for found, _, one in FOUND if found == kind))
+    schema = json.loads((REFERENCE / "schemas" / f"{kind}.json").read_text())
+    own = schema["$defs"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+    assert own["required"]
+    for key in held:
+        if key in own["required"]:
+            assert not validator(kind).is_valid({name: value for name, value in held.items() if name != key})
+        broken = deepcopy(held) | {key: [[]]}
+        assert not validator(kind).is_valid(broken), key
+    assert not validator(kind).is_valid({**held, "another": 1})
