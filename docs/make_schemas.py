@@ -97,7 +97,8 @@ def schema_of(document: type) -> dict[str, Any]:
 def files() -> dict[str, str]:
     """The text of each file, by its path in the reference."""
     made = {
-        f"schemas/{name}.json": json.dumps(schema_of(document), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+        f"schemas/{name}.json": json.dumps(schema_of(document), indent=1, ensure_ascii=False, sort_keys=True)
+        + "\n"
         for name, (document, _) in DOCUMENTS.items()
     }
     lines = [f"| [{name}](schemas/{name}.json) | {of} |" for name, (_, of) in DOCUMENTS.items()]

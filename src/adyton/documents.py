@@ -18,7 +18,18 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from operator import attrgetter, or_
 from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, defstruct, to_builtins
@@ -103,8 +114,11 @@ def through(path: str, hint: Any) -> Any:
 
 def read_fields(cls: Any, shape: Any) -> dict[str, Any]:
     """The fields of which the attribute or the key was read."""
-    read = ((name, getattr(shape, attribute)) for attribute, name in _read_into(cls))
-    return {name: restored(value) for name, value in read if value is not UNSET}
+    found = {}
+    for attribute, name, is_plain in _read_into(cls):
+        if (value := getattr(shape, attribute)) is not UNSET:
+            found[name] = value if is_plain else restored(value)
+    return found
 
 
 def restored(value: Any) -> Any:
@@ -123,11 +137,16 @@ def restored(value: Any) -> Any:
 
 
 @cache
-def _read_into(cls: Any) -> tuple[tuple[str, str], ...]:
-    """Attributes of what was read, and the fields that they become."""
+def _read_into(cls: Any) -> tuple[tuple[str, str, bool], ...]:
+    """Attributes of what was read, the fields that they become, and whether these are as they were read."""
     names = {one.name for one in fields(cls) if one.init}
-    found = ((key.attribute, key.attribute if key.attribute in names else key.name) for key in _keys(cls))
-    return tuple((attribute, name) for attribute, name in found if name in names)
+    each = ((key, key.attribute if key.attribute in names else key.name) for key in _keys(cls))
+    return tuple((key.attribute, name, _is_plain(key.hint)) for key, name in each if name in names)
+
+
+def _is_plain(hint: Any) -> bool:
+    inner = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return all(one in _AS_THEY_ARE or get_origin(one) is Literal for one in inner)
 
 
 def _which(shape: Any) -> Any:

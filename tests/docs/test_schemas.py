@@ -134,7 +134,10 @@ def test_every_schema_is_one() -> None:
 @pytest.mark.parametrize(("kind", "name", "held"), FOUND, ids=[name for _, name, _ in FOUND])
 def test_what_is_held_fits_its_schema(kind: str, name: str, held: Any) -> None:
     """Mutant: a key of a document is renamed in its class."""
-    found = [f"{'.'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator(kind).iter_errors(as_listed(kind, held))]
+    found = [
+        f"{'.'.join(map(str, e.absolute_path))}: {e.message[:200]}"
+        for e in validator(kind).iter_errors(as_listed(kind, held))
+    ]
     assert not found, found
 
 
