@@ -12,6 +12,7 @@ from adyton.certify import Answer, Budget, LastLook, Preview
 from adyton.certify.checked import StudyCheck
 from adyton.curator.bounds import SuggestedBounds
 from adyton.curator.mock import MockAnswer
+from adyton.curator.receipts import ListedReceipts
 from adyton.documents import schemas
 from adyton.figures.report import LabReport
 from adyton.holdout.answers.best import ModelChoice
@@ -22,6 +23,7 @@ from adyton.ledgers.shared_budget.report import SharedBudgetReport
 from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorBudget, MonitorList, MonitorPreview
 from adyton.monitors.pmw.answer import PmwAnswer, PmwAnswers, PmwBudget, PmwList, PmwPreview
 from adyton.population.reserve import ReserveLook
+from adyton.service.chain import ReceiptPage
 from adyton.service.doctor import Examination
 from adyton.service.tokens import TokenList
 from adyton.surveys.preview import SurveyPreview
@@ -66,6 +68,8 @@ DOCUMENTS: dict[str, tuple[type, str]] = {
     "pmw-list": (PmwList, "`pmw list`"),
     "pmw-preview": (PmwPreview, "`pmw open --preview`"),
     "preview": (Preview, "`preview`; with `--file` and from `preview_many` a list of them"),
+    "receipt-page": (ReceiptPage, "the route `receipts`"),
+    "receipts": (ListedReceipts, "`receipts`"),
     "reserve": (ReserveLook, "`reserve show`, `reserve open`, `reserve judge`"),
     "score": (Score, "`holdout score`, `holdout submit`, `holdout close`"),
     "shared-budget": (SharedBudgetReport, "`shared-budget show`, `shared-budget create`"),

@@ -21,8 +21,10 @@ REFERENCE = ROOT / "docs" / "reference"
 MAKE = ROOT / "docs" / "make_schemas.py"
 DOCUMENT_OF = {  # by the words of a command, a route or a tool, the first that is found
     r"^\d+ (init|mock|verify|amend|checkpoint|survey randomize|shared-budget verify|holdout verify|token (create|revoke)) ?": None,
-    r"(healthz|readyz|/v1/studies|/v1/studies/people|/v1/holdouts|/v1/holdouts/test|/verify|/receipts)$": None,
-    r"^\d+ (receipts|list_studies|describe)": None,
+    r"(healthz|readyz|/v1/studies|/v1/studies/people|/v1/holdouts|/v1/holdouts/test|/verify)$": None,
+    r"^\d+ (list_studies|describe)": None,
+    r"^\d+ receipts": "receipts",
+    r"/receipts$": "receipt-page",
     r"monitor open .*--preview$|monitors/preview$": "monitor-preview",
     r"^\d+ preview |/preview$|/preview_many$|^\d+ preview$": "preview",
     r"mock/ask|try_on_mock": "mock-answer",

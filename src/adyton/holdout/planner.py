@@ -25,7 +25,7 @@ from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
-from adyton.validity.planner import HALF, Offer, PlanComparison, Unknown
+from adyton.validity.planner import HALF, MethodOffer, PlanComparison, Unknown
 from adyton.validity.plans.noise_plan import MOST
 
 _MOST_SCORES = 10**6
@@ -40,7 +40,7 @@ ONE_COLUMN = RuleClass("thresholds", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Special(Offer):
+class Special(MethodOffer):
     """``wanted`` and ``value`` as in an Option of the planner; the rest says when it holds."""
 
     method: str

@@ -167,7 +167,7 @@ class ReserveTest(Document):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedReserve(Document):
+class ReserveOpened(Document):
     """``level``: at or below which any one p-value is significant."""
 
     receipt: Proof
@@ -225,12 +225,12 @@ class ReserveLook(Shown, Document):
         return significant(self.opening, self.p_values) if self.opening and self.p_values else ()
 
     @property
-    def opened(self) -> OpenedReserve | None:
+    def opened(self) -> ReserveOpened | None:
         if self.opening is None:
             return None
         receipt, opening = self.opening.receipt, self.opening
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
-        return OpenedReserve(proof, opening.alpha, self.level, self._tests(opening))
+        return ReserveOpened(proof, opening.alpha, self.level, self._tests(opening))
 
     def _tests(self, opening: Opening) -> tuple[ReserveTest, ...]:
         judged = zip_longest(opening.tests, self.p_values, self.significant)

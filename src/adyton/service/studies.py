@@ -21,7 +21,7 @@ from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.mock import mock_of
 from adyton.curator.opening import show_checkpoint
-from adyton.curator.receipts import header_told
+from adyton.curator.receipts import shown_header
 from adyton.errors import NotFound, PrivacyRefused
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
@@ -31,7 +31,7 @@ from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
 from adyton.refusals import refusal_of, refused
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
-from adyton.service.chain import PAGE, links_told, numbered, page_of
+from adyton.service.chain import PAGE, ReceiptPage, numbered, page_of
 from adyton.service.facts import facts_told
 from adyton.service.grid import TimedRequest
 from adyton.service.identity import Identity
@@ -189,7 +189,7 @@ class ServedStudy:
     def receipts(self, who: Identity, after: int = 0, most: int = PAGE) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
         page, following = page_of(self._ledger, after, most)
-        return {**self._chain(who, page), "next": following}
+        return self._chain(who, page, next=following)
 
     def course(self, who: Identity, most: int) -> dict[str, Any]:
         """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
@@ -197,9 +197,9 @@ class ServedStudy:
         wanted = {-(-place * newest // most) for place in range(1, most + 1)}
         return self._chain(who, numbered(self._ledger, sorted(wanted)))
 
-    def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
-        header = {"accounting": self._header.accounting, "header": header_told(self._header)}
-        return {**header, **links_told(who, page)}
+    def _chain(self, who: Identity, page: list[Receipt], **more: Any) -> dict[str, Any]:
+        header = self._header
+        return ReceiptPage.of(who, page, header.accounting, shown_header(header), **more).to_json()
 
     def verify(self, head: str | None) -> dict[str, Any]:
         found = self._curator.verify(head)

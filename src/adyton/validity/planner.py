@@ -37,7 +37,7 @@ def _named(wanted: Unknown) -> Any:
     return property(get)
 
 
-class Offer(Document):
+class MethodOffer(Document):
     """What one method offers of the number that is wanted."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class Offer(Document):
 
 
 @dataclass(frozen=True, slots=True)
-class Option(Offer):
+class Option(MethodOffer):
     """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
 
     ``last_scale``: of the last query, if the noise decreases.  ``shares``: only if all values are 0 and 1.
