@@ -18,18 +18,7 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from operator import attrgetter, or_
 from types import GenericAlias, NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Self,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, defstruct, to_builtins
@@ -90,8 +79,9 @@ class Document:
 
         InvalidRequest names the key that is missing or wrong.
         """
+        kind: Any = cls
         return sealed(
-            lambda: cls.from_shape(convert(told, shape_of(cls), dec_hook=_read), **known),
+            lambda: cls.from_shape(convert(told, _shape_of(kind), dec_hook=_read), **known),
             lambda wrong: f"this is no {cls.__name__} of adyton{_why(wrong)}",
         )
 
@@ -164,7 +154,7 @@ def _why(wrong: Exception) -> str:
 
 def schemas(*documents: Any) -> dict[str, dict[str, Any]]:
     """The JSON Schemas of documents and of all that is in them, by their names."""
-    _, found = msgspec.json.schema_components(map(shape_of, documents), schema_hook=_schema)
+    _, found = msgspec.json.schema_components(map(_shape_of, documents), schema_hook=_schema)
     return {name: _bare(one) for name, one in found.items()}
 
 
@@ -194,7 +184,7 @@ class _OneOf(Struct, kw_only=True, omit_defaults=True):
     documents: ClassVar[tuple[type[Document], ...]]
 
 
-class _Key(NamedTuple):
+class _Key(Struct):
     name: str
     attribute: str
     hint: Any
@@ -202,13 +192,9 @@ class _Key(NamedTuple):
     default: Any
 
 
-def shape_of(cls: Any, *, read: bool = True) -> type[Struct]:
-    """What msgspec knows of a document.  To write one, nothing is checked, and numbers stay as they are."""
-    return _shape_of(cls, read)
-
-
 @cache
-def _shape_of(cls: Any, read: bool) -> type[Struct]:
+def _shape_of(cls: Any, read: bool = True) -> type[Struct]:
+    """What msgspec knows of a document.  To write one, nothing is checked, and numbers stay as they are."""
     members: list[Any] = []
     for key in _keys(cls):
         kind = _kind(key.hint, read)
@@ -217,10 +203,9 @@ def _shape_of(cls: Any, read: bool) -> type[Struct]:
         elif read:
             members.append((key.attribute, kind | UnsetType, UNSET))
         else:
-            empty = get_origin(kind) if get_origin(kind) in (list, dict) else None
-            members.append(
-                (key.attribute, kind, key.default if empty is None else msgspec.field(default_factory=empty))
-            )
+            empty = get_origin(kind)
+            none = msgspec.field(default_factory=empty) if empty in (list, dict) else key.default
+            members.append((key.attribute, kind, none))
     return defstruct(
         cls.__name__,
         members,
@@ -263,9 +248,8 @@ def _keys(cls: Any) -> tuple[_Key, ...]:
             get = made.fget if isinstance(made, property) else made.func
             hint = get_type_hints(get, include_extras=True)["return"]
         default = defaults.get(attribute, UNSET if UnsetType in get_args(hint) else MISSING)
-        found.append(
-            _Key(name, attribute, hint, listed.endswith("?"), None if default is MISSING else default)
-        )
+        default = None if default is MISSING else default
+        found.append(_Key(name, attribute, hint, listed.endswith("?"), default))
     return tuple(found)
 
 
@@ -277,7 +261,7 @@ def _kind(hint: Any, read: bool) -> Any:
     """The type of a key, as msgspec knows it; where nothing is checked, that of what is in it."""
     origin, inner = get_origin(hint), get_args(hint)
     if _is_document(hint):
-        return shape_of(hint, read=read)
+        return _shape_of(hint, read)
     if origin is Annotated:
         return inner[1] if inner[1] in (_Exact, _Low, _High) else hint
     if origin in (Union, UnionType):

@@ -364,7 +364,7 @@ class Answer(Shown, Document):
 
     @classmethod
     def from_shape(cls, shape: Any, **known: Any) -> Self:
-        from adyton.certify.reading.answers import answer_facts
+        from adyton.certify.reading import answer_facts
 
         return cls(**read_fields(cls, shape) | answer_facts(shape))
 

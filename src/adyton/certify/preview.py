@@ -131,7 +131,7 @@ class Preview(Shown, Document):
 
     @classmethod
     def from_shape(cls, shape: Any, **known: Any) -> Preview:
-        from adyton.certify.reading.previews import preview_from
+        from adyton.certify.reading import preview_from
 
         return preview_from(shape)
 

@@ -1,4 +1,4 @@
-"""An answer, read back from its JSON.
+"""Answers and previews, read back from their JSON: what came over a network is the same object.
 
 Numbers are those that were written.  A date is the day that was shown, its ends already rounded outwards.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from msgspec import UNSET
 
+from adyton.certify.preview import PlannedRow, Preview
 from adyton.certify.rows import (
     NOTHING_KNOWN,
     Intervals,
@@ -24,8 +26,9 @@ from adyton.certify.rows import (
     ShownValue,
     Values,
 )
+from adyton.certify.stacked import widest, widest_or_absent
 from adyton.certify.values import Absent, Proof, Way, day_from
-from adyton.documents import restored
+from adyton.documents import read_fields, restored
 from adyton.kernel.accounting.noisy_reading import LEVEL
 
 Number = Callable[[Any], float]
@@ -108,3 +111,44 @@ def _ends(cell: Any, number: Number) -> tuple[float, float]:
     """One that is null is nowhere."""
     low, high = cell.low, cell.high
     return -math.inf if low is None else number(low), math.inf if high is None else number(high)
+
+
+# Previews --------------------------------------------------------------------------------------------------
+
+
+def preview_from(shape: Any) -> Preview:
+    rows, many = shape.listed, shape.rows
+    whole = Preview(
+        **read_fields(Preview, shape),
+        keys=None if many is None else keys_from([row.keys for row in rows[:many]]),
+        bounds={},
+        population={},
+    )
+    if not shape.part_rows:
+        return replace(whole, **_widths(rows[0]))
+    parts = _parts(whole, rows, shape.part_rows)
+    names = parts[0].bounds
+    return replace(
+        whole,
+        bounds={name: widest([part.bounds[name] for part in parts]) for name in names},
+        population={name: widest_or_absent([part.population[name] for part in parts]) for name in names},
+        parts=parts,
+    )
+
+
+def _parts(whole: Preview, rows: Sequence[Any], sizes: Sequence[int]) -> tuple[Preview, ...]:
+    """Of a table that several queries make: its rows in turn, each part with widths of its own."""
+    in_turn = iter(rows)
+    own = [list(islice(in_turn, size)) for size in sizes]
+    return tuple(
+        replace(whole, keys=keys_from([row.keys for row in part]), **_widths(part[0])) for part in own
+    )
+
+
+def _widths(row: Any) -> dict[str, Any]:
+    """How wide the intervals of each value would be."""
+    planned = PlannedRow.from_shape(row).values
+    return {
+        "bounds": {name: one.noise_interval for name, one in planned.items()},
+        "population": {name: one.population_interval for name, one in planned.items()},
+    }
