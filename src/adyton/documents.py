@@ -81,12 +81,12 @@ class Document:
         """
         kind: Any = cls
         return sealed(
-            lambda: cls.from_shape(convert(told, _shape_of(kind), dec_hook=_read), **known),
+            lambda: cls._from_shape(convert(told, _shape_of(kind), dec_hook=_read), **known),
             lambda wrong: f"this is no {cls.__name__} of adyton{_why(wrong)}",
         )
 
     @classmethod
-    def from_shape(cls, shape: Any, **known: Any) -> Self:
+    def _from_shape(cls, shape: Any, **known: Any) -> Self:
         """From what was read: a checked attribute for each key."""
         return cls(**read_fields(cls, shape) | known)
 
@@ -116,13 +116,13 @@ def restored(value: Any) -> Any:
     if type(value) in _AS_THEY_ARE:
         return value
     if isinstance(value, _Shape):
-        return value.document.from_shape(value)
+        return value.document._from_shape(value)
     if isinstance(value, list):
         return tuple(map(restored, value))
     if isinstance(value, dict):
         return {name: restored(one) for name, one in value.items()}
     if isinstance(value, _OneOf):
-        return _which(value).from_shape(value)
+        return _which(value)._from_shape(value)
     return int(value) if isinstance(value, _Exact) else float(value) if isinstance(value, _End) else value
 
 

@@ -221,9 +221,9 @@ class Answer(Shown, Document):
     chosen: Chosen | None = None  # how near the rows are to the best of their candidates
 
     json_keys = (
-        "query repeated answer=listed cost spent left more budget receipt=paid certificate ways? "
+        "query repeated answer=_listed cost spent left more budget receipt=_paid certificate ways? "
         "discovered_groups? rows_hidden? batch_size? left_out_rows? hidden? remarks? rows_planned? "
-        "widths_named? free? derived_from? chosen? known=known_by_name? columns=names_of_columns?"
+        "widths_named? free? derived_from=_derived? chosen? known=_known? columns=_columns?"
     )
 
     @property
@@ -333,25 +333,25 @@ class Answer(Shown, Document):
         return arrow.table(told)
 
     @property
-    def listed(self) -> tuple[ShownRow, ...]:
+    def _listed(self) -> tuple[ShownRow, ...]:
         """Rows of the JSON object: ``to_json`` fills them in, for they are made of columns."""
         return ()
 
     @property
-    def paid(self) -> Proof | None:
+    def _paid(self) -> Proof | None:
         return None if self.free else self.receipt
 
     @property
-    def derived_from(self) -> Proof | None:
+    def _derived(self) -> Proof | None:
         return self.receipt if self.free and self.receipt.number else None
 
     @property
-    def known_by_name(self) -> tuple[NamedRange, ...]:
+    def _known(self) -> tuple[NamedRange, ...]:
         known = self.known.items()
         return tuple(NamedRange(one.count, one.low, one.high, one.step, one.day, name) for name, one in known)
 
     @property
-    def names_of_columns(self) -> ColumnNames | None:
+    def _columns(self) -> ColumnNames | None:
         return None if len(self.rows) else self.rows.names()
 
     def to_json(self) -> dict[str, Any]:
@@ -363,7 +363,7 @@ class Answer(Shown, Document):
         return Document.to_json(self)
 
     @classmethod
-    def from_shape(cls, shape: Any, **known: Any) -> Self:
+    def _from_shape(cls, shape: Any, **known: Any) -> Self:
         from adyton.certify.reading import answer_facts
 
         return cls(**read_fields(cls, shape) | answer_facts(shape))

@@ -114,16 +114,16 @@ class Budget(Shown, Document):
     by_name: Mapping[str, SharePart] | None = None
 
     json_keys = (
-        "spent left guarantee queries more odometer reserve? transcript? shared_budget? validity? "
-        "own? by_name?"
+        "spent left guarantee queries more odometer reserve? transcript=_transcript? shared_budget? "
+        "validity=_validity? own? by_name?"
     )
 
     @property
-    def transcript(self) -> TranscriptBits | None:
+    def _transcript(self) -> TranscriptBits | None:
         return None if self.bits is None else TranscriptBits(self.bits)
 
     @property
-    def validity(self) -> ValiditySpent | None:
+    def _validity(self) -> ValiditySpent | None:
         if self.stability is None or self.stability_cap is None:
             return None
         return ValiditySpent(self.stability, self.stability_cap, self.certified_queries, self.beyond)
@@ -137,8 +137,8 @@ class Budget(Shown, Document):
         return self.queries > most or self.stability > self.stability_cap
 
     @classmethod
-    def from_shape(cls, shape: Any, **known: Any) -> Budget:
-        told, transcript = shape.validity or None, shape.transcript or None
+    def _from_shape(cls, shape: Any, **known: Any) -> Budget:
+        told, transcript = shape._validity or None, shape._transcript or None
         return cls(
             **read_fields(cls, shape),
             stability=told and int(told.spent),

@@ -92,10 +92,10 @@ class Preview(Shown, Document):
     transcript: AnswerBits | None = None  # where answers are rounded: how many bits they have
 
     json_keys = (
-        "query repeated answer=listed rows cost spent spent_after left more affordable fits=would_fit budget "
-        "mechanisms=steps certificate left_out_rows? hidden? remarks? discovered_groups? spread_first? "
-        "cheaper? registering? later? batch_size=asked_together? part_rows? free? chosen? strategy? "
-        "determined? transcript?"
+        "query repeated answer=_listed rows=_row_count cost spent spent_after left more affordable "
+        "fits=would_fit budget mechanisms=steps certificate left_out_rows? hidden? remarks? discovered_groups? "
+        "spread_first? cheaper? registering? later? batch_size=_together? part_rows=_part_rows? free? chosen? "
+        "strategy? determined? transcript?"
     )
 
     @property
@@ -109,28 +109,28 @@ class Preview(Shown, Document):
         return self.repeated or self.fits or self.free is not None
 
     @property
-    def listed(self) -> tuple[PlannedRow, ...]:
+    def _listed(self) -> tuple[PlannedRow, ...]:
         """Rows of the JSON object: ``to_json`` fills them in, for all have the same widths."""
         return ()
 
     @property
-    def rows(self) -> int | None:
+    def _row_count(self) -> int | None:
         return None if self.keys is None else len(self.keys)
 
     @property
-    def asked_together(self) -> int | None:
+    def _together(self) -> int | None:
         return self.batch_size if self.parts or self.batch_size > 1 else None
 
     @property
-    def part_rows(self) -> tuple[int, ...]:
-        return tuple(1 if part.rows is None else part.rows for part in self.parts)
+    def _part_rows(self) -> tuple[int, ...]:
+        return tuple(1 if part._row_count is None else part._row_count for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
         return Document.to_json(self) | {"answer": self._rows_json()}
 
     @classmethod
-    def from_shape(cls, shape: Any, **known: Any) -> Preview:
+    def _from_shape(cls, shape: Any, **known: Any) -> Preview:
         from adyton.certify.reading import preview_from
 
         return preview_from(shape)

@@ -38,9 +38,9 @@ _NOWHERE = (math.nan, math.nan)
 
 def answer_facts(shape: Any) -> dict[str, Any]:
     """The fields of an answer that are not keys of its JSON object."""
-    named = map(restored, shape.known_by_name or ())
+    named = map(restored, shape._known or ())
     known = {one.name: KnownRange(one.count, one.low, one.high, one.step, one.day) for one in named}
-    paid = shape.paid or shape.derived_from or None
+    paid = shape._paid or shape._derived or None
     return {
         "rows": _rows(shape, known),
         "receipt": restored(paid) if paid else _NO_RECEIPT,
@@ -63,9 +63,9 @@ def _key_column(labels: Sequence[Any]) -> KeyColumn:
 
 
 def _rows(shape: Any, known: Mapping[str, KnownRange]) -> KeyedRows:
-    rows, ways = shape.listed, shape.ways or {}
+    rows, ways = shape._listed, shape.ways or {}
     if not rows:
-        names = shape.names_of_columns
+        names = shape._columns
         nothing = {name: _no_values(name in names.population, ways.get(name)) for name in names.values}
         return KeyedRows(keys_from((), names.keys), nothing)
     values = {
@@ -117,16 +117,16 @@ def _ends(cell: Any, number: Number) -> tuple[float, float]:
 
 
 def preview_from(shape: Any) -> Preview:
-    rows, many = shape.listed, shape.rows
+    rows, many = shape._listed, shape._row_count
     whole = Preview(
         **read_fields(Preview, shape),
         keys=None if many is None else keys_from([row.keys for row in rows[:many]]),
         bounds={},
         population={},
     )
-    if not shape.part_rows:
+    if not shape._part_rows:
         return replace(whole, **_widths(rows[0]))
-    parts = _parts(whole, rows, shape.part_rows)
+    parts = _parts(whole, rows, shape._part_rows)
     names = parts[0].bounds
     return replace(
         whole,
@@ -147,7 +147,7 @@ def _parts(whole: Preview, rows: Sequence[Any], sizes: Sequence[int]) -> tuple[P
 
 def _widths(row: Any) -> dict[str, Any]:
     """How wide the intervals of each value would be."""
-    planned = PlannedRow.from_shape(row).values
+    planned = PlannedRow._from_shape(row).values
     return {
         "bounds": {name: one.noise_interval for name, one in planned.items()},
         "population": {name: one.population_interval for name, one in planned.items()},

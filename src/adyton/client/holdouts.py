@@ -163,7 +163,7 @@ class RemoteScorer:
 class RemoteLeaderboard(LeftOpen, Shown, Document):
     """Who is ahead on a holdout of a server, ties as ties."""
 
-    json_keys = "entries"
+    json_keys = "entries=_entries"
 
     def __init__(self, holdout: RemoteHoldout) -> None:
         self._holdout = holdout
@@ -180,7 +180,7 @@ class RemoteLeaderboard(LeftOpen, Shown, Document):
         return holdout._line.get(holdout._path("standings"), each(LeaderboardEntry.from_json))
 
     @property
-    def entries(self) -> tuple[LeaderboardEntry, ...]:
+    def _entries(self) -> tuple[LeaderboardEntry, ...]:
         return tuple(self.standings())
 
     def sheet(self, verbose: bool = False) -> Sheet:

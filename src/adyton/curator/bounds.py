@@ -123,7 +123,7 @@ class SuggestedBounds(Shown, Document):
         return Document.to_json(self) | {"asked": self.answer.to_json()}  # with its rows
 
     @classmethod
-    def from_shape(cls, shape: Any, **known: Any) -> SuggestedBounds:
+    def _from_shape(cls, shape: Any, **known: Any) -> SuggestedBounds:
         """``known``: the column."""
         clipped = restored(shape.clipped)
         return cls(

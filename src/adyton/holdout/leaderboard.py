@@ -54,7 +54,7 @@ class Leaderboard(Shown, Document):
     ['ann']
     """
 
-    json_keys = "entries"
+    json_keys = "entries=_entries"
 
     def __init__(self, path: str | Path) -> None:
         self._holdout = Holdout.open(path)
@@ -110,7 +110,7 @@ class Leaderboard(Shown, Document):
         self.close()
 
     @property
-    def entries(self) -> tuple[LeaderboardEntry, ...]:
+    def _entries(self) -> tuple[LeaderboardEntry, ...]:
         return tuple(self.standings())
 
     def sheet(self, verbose: bool = False) -> Sheet:
