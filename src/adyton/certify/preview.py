@@ -93,9 +93,9 @@ class Preview(Shown, Document):
 
     json_keys = (
         "query repeated answer=_listed rows=_row_count cost spent spent_after left more affordable "
-        "fits=would_fit budget mechanisms=steps certificate left_out_rows? hidden? remarks? discovered_groups? "
-        "spread_first? cheaper? registering? later? batch_size=_together? part_rows=_part_rows? free? chosen? "
-        "strategy? determined? transcript?"
+        "fits=would_fit budget mechanisms=steps certificate left_out_rows? hidden? remarks? "
+        "discovered_groups? spread_first? cheaper? registering? later? batch_size=_together? "
+        "part_rows=_part_rows? free? chosen? strategy? determined? transcript?"
     )
 
     @property
