@@ -2,8 +2,8 @@
 
 A document is a dataclass, and its keys are its fields, in their order.  Where they are not, ``json_keys``
 lists them: a name may be that of a property, ``absent=reason`` is a key for an attribute of another name, and
-``free?`` is left out where it has its default.  What is written, what is read, and the schema that is
-published follow from the class.
+``feeds=budget.feeds`` is found in another attribute, and ``free?`` is left out where it has its default.
+What is written, what is read, and the schema that is published follow from the class.
 """
 
 from __future__ import annotations
@@ -89,17 +89,6 @@ class Document:
     def _from_shape(cls, shape: Any, **known: Any) -> Self:
         """From what was read: a checked attribute for each key."""
         return cls(**read_fields(cls, shape) | known)
-
-
-def through(path: str, hint: Any) -> Any:
-    """A property for ``json_keys``: what is found by going through other attributes."""
-    found = attrgetter(path)
-
-    def get(self: object) -> Any:
-        return found(self)
-
-    get.__annotations__["return"] = hint
-    return property(get)
 
 
 def read_fields(cls: Any, shape: Any) -> dict[str, Any]:
@@ -237,20 +226,32 @@ def _one_of(several: Any) -> Any:
 @cache
 def _keys(cls: Any) -> tuple[_Key, ...]:
     defaults = {one.name: one.default for one in fields(cls)} if is_dataclass(cls) else {}
-    hints, found = get_type_hints(cls, include_extras=True), []
+    found = []
     for listed in (cls.json_keys or " ".join(defaults)).split():
-        name, _, attribute = listed.removesuffix("?").partition("=")
-        attribute = attribute or name
-        if attribute in hints:
-            hint = hints[attribute]
-        else:
-            made = getattr(cls, attribute)
-            get = made.fget if isinstance(made, property) else made.func
-            hint = get_type_hints(get, include_extras=True)["return"]
+        name, _, path = listed.removesuffix("?").partition("=")
+        path = path or name
+        attribute, hint = path.replace(".", "__"), reduce(_hint, path.split("."), cls)
+        if attribute != path:  # msgspec takes attributes
+            setattr(cls, attribute, property(attrgetter(path)))
         default = defaults.get(attribute, UNSET if UnsetType in get_args(hint) else MISSING)
         default = None if default is MISSING else default
         found.append(_Key(name, attribute, hint, listed.endswith("?"), default))
     return tuple(found)
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def _hint(cls: Any, attribute: str) -> Any:
+    """The type of an attribute; where there are several classes, as the first has it."""
+    cls = get_args(cls)[0] if get_origin(cls) in (Union, UnionType) else cls
+    if attribute in (hints := _hints(cls)):
+        return hints[attribute]
+    made = getattr(cls, attribute)
+    get = made.fget if isinstance(made, property) else made.func
+    return get_type_hints(get, include_extras=True)["return"]
 
 
 def _is_document(hint: object) -> bool:

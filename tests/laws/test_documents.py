@@ -14,7 +14,7 @@ import pytest
 
 from adyton.certify import Absent, Bound, Interval, json_text
 from adyton.certify.preview import PlannedValue
-from adyton.documents import Document, HighEnd, LowEnd, Units, schemas, through
+from adyton.documents import Document, HighEnd, LowEnd, Units, schemas
 from adyton.errors import InvalidRequest
 
 SECRET = "seen in a row"
@@ -40,8 +40,7 @@ class Whole(Document):
     found: float = 0.5
     pair: tuple[int, int] = (1, 2)
 
-    json_keys = "name doubled inner first=first_amount several? by_name? share low high found pair"
-    first_amount = through("inner.units", Units)
+    json_keys = "name doubled inner first=inner.units several? by_name? share low high found pair"
 
     @property
     def doubled(self) -> str:

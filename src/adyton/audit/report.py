@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from adyton.audit.black_box import LEAST_SAMPLES, Power, Verdict, audit
+from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
 from adyton.audit.cases.catalogue import CATALOGUE, entry_named
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
-from adyton.audit.judge import Judged
-from adyton.audit.replay import Replay
 from adyton.audit.trade_off import TradeOff, audit_gdp
-from adyton.certify import RoundedGuarantee
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.show import Sheet, Shown
 
 OnStep = Callable[[str, float], None]  # what is being tried, and how much of everything is done
@@ -27,18 +24,10 @@ class Tried(Document):
     trade_off: TradeOff | None
 
     json_keys = (
-        "adjacency mechanism claim lower_bound samples confidence verdict=word power event trade_off replay"
+        "adjacency=trial.adjacency mechanism=verdict.mechanism claim=verdict.claim "
+        "lower_bound=verdict.lower_bound samples=verdict.samples confidence=verdict.confidence "
+        "verdict=verdict.verdict power=verdict.power event=verdict.event trade_off replay=trial.replayed"
     )
-    adjacency = through("trial.adjacency", str)
-    mechanism = through("verdict.mechanism", str)
-    claim = through("verdict.claim", RoundedGuarantee)
-    lower_bound = through("verdict.lower_bound", float)
-    samples = through("verdict.samples", int)
-    confidence = through("verdict.confidence", float)
-    word = through("verdict.verdict", str)
-    power = through("verdict.power", Power)
-    event = through("verdict.event", Judged | None)
-    replay = through("trial.replayed", Replay | None)
 
     @property
     def refuted(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from adyton.audit.black_box import Mechanism, OnProgress, Pair, draw, finalists, name_of
 from adyton.audit.judge import POWER, Judged, detectable, mu_of, share
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.special import special
 from adyton.show import Sheet, Shown
@@ -19,8 +19,7 @@ class ErrorRates(Document):
 
     test: Judged
 
-    json_keys = "type_one type_two event"
-    event = through("test.event", str)
+    json_keys = "type_one type_two event=test.event"
 
     @property
     def type_one(self) -> float:

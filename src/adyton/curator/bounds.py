@@ -20,7 +20,7 @@ from typing import Any
 from adyton.certify import Answer, Value
 from adyton.curator.curator import Curator
 from adyton.curator.purse import plan_as_charged
-from adyton.documents import Document, restored, through
+from adyton.documents import Document, restored
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, rational
@@ -84,12 +84,9 @@ class SuggestedBounds(Shown, Document):
     answer: Answer
 
     json_keys = (
-        "column=name low=plain_low high=plain_high write=clamp declared=declared_ends clipped vague "
+        "column=column.name low=ends.low high=ends.high write=clamp declared=declared_ends clipped vague "
         "asked=answer"
     )
-    name = through("column.name", str)
-    plain_low = through("ends.low", int | float)
-    plain_high = through("ends.high", int | float)
 
     @property
     def clamp(self) -> str:
@@ -127,8 +124,8 @@ class SuggestedBounds(Shown, Document):
         """``known``: the column."""
         clipped = restored(shape.clipped)
         return cls(
-            low=rational(shape.plain_low, "low"),
-            high=rational(shape.plain_high, "high"),
+            low=rational(shape.ends__low, "low"),
+            high=rational(shape.ends__high, "high"),
             low_fraction=clipped.below,
             high_fraction=1 - clipped.above,
             more_rows=clipped.more_rows,

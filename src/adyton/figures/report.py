@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.figures.sources import Citation
@@ -95,11 +95,9 @@ class LabReport(Shown, Document):
     notes: tuple[str, ...]
     chart: Chart
 
-    json_keys = "name title story sources findings notes agrees"
-    name = through("topic.name", str)
-    title = through("topic.title", str)
-    story = through("topic.story", str)
-    sources = through("topic.sources", tuple[str, ...])
+    json_keys = (
+        "name=topic.name title=topic.title story=topic.story sources=topic.sources findings notes agrees"
+    )
 
     @property
     def agrees(self) -> bool:

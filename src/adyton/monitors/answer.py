@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.monitors.compared import ComparedAs
 from adyton.show import Sheet, Shown, ends, number
 
@@ -76,13 +76,10 @@ class MonitorAnswers(Shown, Document):
     budget: MonitorBudget
     not_asked: int = 0
 
-    json_keys = "answers not_asked positives_left halted closed feeds head monitor"
-    positives_left = through("budget.positives_left", int)
-    halted = through("budget.halted", bool)
-    closed = through("budget.closed", bool)
-    feeds = through("budget.feeds", int)
-    head = through("budget.head", str)
-    monitor = through("budget.number", int)
+    json_keys = (
+        "answers not_asked positives_left=budget.positives_left halted=budget.halted closed=budget.closed "
+        "feeds=budget.feeds head=budget.head monitor=budget.number"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         numeric = any(answer.value is not None for answer in self.answers)

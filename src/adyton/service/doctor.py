@@ -11,9 +11,8 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.errors import CuratorError
 from adyton.ledgers.checkpoint import checkpoint_at
 from adyton.service.beside import FILE, OWNER_FILE, VARIABLE, is_open_to_others, who_else_writes
@@ -43,8 +42,7 @@ class Examination(Shown, Document):
     findings: tuple[DoctorFinding, ...]
     settings: Settings
 
-    json_keys = "ok findings limits fixed_limits"
-    limits = through("settings.limits", dict[str, Any])
+    json_keys = "ok findings limits=settings.limits fixed_limits"
 
     @property
     def ok(self) -> bool:

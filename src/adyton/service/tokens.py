@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.service.beside import Database, keyed_hash, secret_beside
 from adyton.service.identity import PROVIDED, Identity
@@ -57,12 +57,10 @@ class TokenRecord(Document):
     expires_at: int | None
     revoked_at: int | None
 
-    json_keys = "id name role budget_share price_share rate made_at expires_at revoked_at"
-    name = through("identity.name", str)
-    role = through("identity.role", Role)
-    budget_share = through("identity.budget_share", Fraction | None)
-    price_share = through("identity.price_share", Fraction | None)
-    rate = through("identity.rate", int | None)
+    json_keys = (
+        "id name=identity.name role=identity.role budget_share=identity.budget_share "
+        "price_share=identity.price_share rate=identity.rate made_at expires_at revoked_at"
+    )
 
     def is_valid(self, now: float) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -86,11 +84,11 @@ class TokenList(Shown, Document):
         rows = tuple(
             (
                 one.id,
-                one.name,
-                one.role,
-                _percent(one.budget_share),
-                _percent(one.price_share),
-                "" if one.rate is None else str(one.rate),
+                one.identity.name,
+                one.identity.role,
+                _percent(one.identity.budget_share),
+                _percent(one.identity.price_share),
+                "" if one.identity.rate is None else str(one.identity.rate),
                 "revoked" if one.revoked_at is not None else _day(one.expires_at),
             )
             for one in self.tokens

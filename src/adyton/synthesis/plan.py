@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Literal, get_args
 
 from adyton.certify import Certificate, OpeningPreview
-from adyton.documents import through
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.measurement import Due
@@ -241,10 +240,10 @@ class SynthesisPreview(OpeningPreview):
 
     plan: SynthesisPlan
 
-    json_keys = "synthesis method cells candidates half_width " + OpeningPreview.json_keys
-    synthesis = through("plan.text", str)
-    method = through("plan.method", str)
-    cells = through("plan.axes.cells", int)
+    json_keys = (
+        "synthesis=plan.text method=plan.method cells=plan.axes.cells candidates half_width "
+        + OpeningPreview.json_keys
+    )
 
     @property
     def candidates(self) -> int:
@@ -259,7 +258,7 @@ class SynthesisPreview(OpeningPreview):
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             *self.charge_rows(),
-            ("cells", f"{self.cells:,}"),
+            ("cells", f"{self.plan.axes.cells:,}"),
             ("marginals to choose from", f"{self.candidates:,}"),
             ("noise of a first count", f"±{self.half_width:,}"),
         )

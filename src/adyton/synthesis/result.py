@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.certify import Amount, AmountLeft, Certificate, Interval, Proof, RoundedGuarantee
 from adyton.certify.values import optional
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact.cells import Floats
@@ -83,6 +83,7 @@ class Synthesis(Shown, Document):
     100
     """
 
+    plan: SynthesisPlan
     cost: Amount
     spent: Amount
     left: AmountLeft
@@ -90,8 +91,10 @@ class Synthesis(Shown, Document):
     receipt: Proof
     repeated: bool
 
-    json_keys = "synthesis=query repeated rows method marginals cost spent left budget receipt certificate"
-    method = through("plan.method", str)
+    json_keys = (
+        "synthesis=query repeated rows method=plan.method marginals cost spent left budget receipt "
+        "certificate"
+    )
 
     def __init__(
         self,

@@ -7,10 +7,9 @@ training set, by the holdouts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.holdout.planner import Special, class_method, special_methods
 from adyton.show import Sheet, Shown
 from adyton.validity.classes.growth import RuleClass
@@ -26,13 +25,12 @@ _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 class AllMethods(Shown, Document):
     """``rules`` names the class that all queries are from, for the method ``class``."""
 
-    json_keys = f"{PlanComparison.json_keys} attack_limit decreasing_attack_limit"
-    rows = through("plan.rows", int | None)
-    tolerance = through("plan.tolerance", Fraction | None)
-    queries = through("plan.queries", int | None)
-    hopes = through("plan.hopes", dict[str, float])
-    confidence = through("plan.confidence", Fraction)
-    recommended = through("plan.recommended", str | None)
+    json_keys = (
+        "rows=plan.rows? tolerance=plan.tolerance? queries=plan.queries? expected=plan.hopes? "
+        "confidence=plan.confidence methods recommended=plan.recommended attack_limit "
+        "decreasing_attack_limit"
+    )
+    plan: PlanComparison
 
     def __init__(self, plan: PlanComparison, rules: str = "thresholds:1") -> None:
         self.plan = plan

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
-from adyton.documents import Document, through
+from adyton.documents import Document
 from adyton.show import Sheet, Shown, ends, number
 
 NO_GUARANTEE = "PMW has halted: this is its guess, which nobody compared with the data."
@@ -64,12 +64,10 @@ class PmwAnswers(Shown, Document):
     answers: Sequence[PmwAnswer]
     budget: PmwBudget
 
-    json_keys = "answers updates_left halted feeds head pmw"
-    updates_left = through("budget.updates_left", int)
-    halted = through("budget.halted", bool)
-    feeds = through("budget.feeds", int)
-    head = through("budget.head", str)
-    pmw = through("budget.receipt.number", int)
+    json_keys = (
+        "answers updates_left=budget.updates_left halted=budget.halted feeds=budget.feeds head=budget.head "
+        "pmw=budget.receipt.number"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
