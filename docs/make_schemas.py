@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from adyton.audit.black_box import Verdict
 from adyton.audit.report import AuditContents, AuditReport
 from adyton.certify import Answer, Budget, LastLook, Preview
 from adyton.certify.checked import StudyCheck
@@ -39,7 +40,7 @@ HERE = Path(__file__).parent / "reference"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DOCUMENTS: dict[str, tuple[type, str]] = {
     "answer": (Answer, "`ask`, `derive`; with `--file` and from `ask_many` a list of them"),
-    "audit": (AuditReport, "`audit`"),
+    "audit": (AuditReport, "`audit --all`"),
     "audit-list": (AuditContents, "`audit --list`"),
     "budget": (Budget, "`budget`"),
     "calibration": (Calibration, "`calibrate`"),
@@ -80,6 +81,7 @@ DOCUMENTS: dict[str, tuple[type, str]] = {
     "synthesis": (Synthesis, "`synthesize`"),
     "synthesis-preview": (SynthesisPreview, "`synthesize --preview`"),
     "tokens": (TokenList, "`token list`"),
+    "verdict": (Verdict, "`audit NAME`"),
 }
 PAGE = """# JSON Schemas
 

@@ -129,7 +129,7 @@ def test_what_is_held_fits_its_schema(kind: str, name: str, held: Any) -> None:
 
 def test_golden_files_hold_nearly_every_document() -> None:
     missing = set(SCRIPT.DOCUMENTS) - {kind for kind, _, _ in FOUND}
-    rare = "audit doctor lab monitor-answers pmw-answers pmw-preview stability synthesis-preview"
+    rare = "audit doctor lab monitor-answers pmw-answers pmw-preview stability synthesis-preview verdict"
     assert missing == set(rare.split())
 
 
@@ -140,6 +140,8 @@ def test_a_report_of_audits_fits_its_schema() -> None:
     told = AuditReport(tuple(try_one(trial, 400, 0.999) for trial in trials)).to_json()
     assert any(one["replay"] for one in told["audits"])
     assert not list(validator("audit").iter_errors(told))
+    own = set(validator("verdict").schema["$defs"]["Verdict"]["properties"])
+    assert not list(validator("verdict").iter_errors({key: told["audits"][0][key] for key in own}))
 
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, _, _ in FOUND}))
