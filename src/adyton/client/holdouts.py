@@ -11,6 +11,7 @@ from adyton.client.address import path_of
 from adyton.client.chain import HoldoutChain
 from adyton.client.line import HttpTransport, LeftOpen, each
 from adyton.client.wording import words_of
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
@@ -159,8 +160,10 @@ class RemoteScorer:
         return f"<Scorer of {self._holdout!r}>"
 
 
-class RemoteLeaderboard(LeftOpen, Shown):
+class RemoteLeaderboard(LeftOpen, Shown, Document):
     """Who is ahead on a holdout of a server, ties as ties."""
+
+    json_keys = "entries=_entries"
 
     def __init__(self, holdout: RemoteHoldout) -> None:
         self._holdout = holdout
@@ -176,9 +179,9 @@ class RemoteLeaderboard(LeftOpen, Shown):
         holdout = self._holdout
         return holdout._line.get(holdout._path("standings"), each(LeaderboardEntry.from_json))
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        return {"entries": [entry.to_json() for entry in self.standings()]}
+    @property
+    def _entries(self) -> tuple[LeaderboardEntry, ...]:
+        return tuple(self.standings())
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""

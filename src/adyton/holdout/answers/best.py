@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from adyton.certify import Certificate, Proof
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.holdout.answers.bought import Bought, Scoring, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
@@ -17,7 +18,6 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan
 from adyton.holdout.metrics import Submission
-from adyton.holdout.score import as_json, paid_from
 from adyton.holdout.scorer import predicted
 from adyton.kernel.exact import whole
 from adyton.kernel.ledger import Ledger
@@ -31,7 +31,7 @@ _MOST_SCORES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChoice(Shown):
+class ModelChoice(Shown, Document):
     """The name of the winner, and how much worse than the best of them it can be on these items.
 
     ``within`` is in the unit of scores and holds with ``confidence``; 0 where the choice is exact.  ``cost``
@@ -50,16 +50,9 @@ class ModelChoice(Shown):
     certificate: Certificate
     repeated: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        names = ("winner", "candidates", "within", "confidence", "metric", "cost", "scores_left", "number")
-        return as_json(self, *names, "repeated", "receipt", "certificate")
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> ModelChoice:
-        """The choice that ``to_json`` wrote down."""
-        names = ("winner", "candidates", "within", "confidence", "metric", "cost")
-        return cls(**{name: told[name] for name in names}, **paid_from(told))
+    json_keys = (
+        "winner candidates within confidence metric cost scores_left number repeated receipt certificate"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         near = f"at most {self.within:.3g} worse than the best, {100 * self.confidence:.10g} %"

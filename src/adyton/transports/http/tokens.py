@@ -18,9 +18,7 @@ routes = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=RESPONSES, ro
 @routes.get("/{name}", summary="The tokens of a study or holdout; none of them can be seen again")
 async def tokens(desk: TheDesk, sender: Sender, name: str) -> Response:
     found, _ = desk.house.anything(sender, name, Action.TOKENS)
-    return await desk.done(
-        sender, lambda: told({"tokens": [known.to_json() for known in found.tokens.all()]})
-    )
+    return await desk.done(sender, lambda: told(found.tokens.listed().to_json()))
 
 
 @routes.post("/{name}", summary="A new token, shown once")

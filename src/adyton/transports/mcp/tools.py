@@ -96,7 +96,9 @@ def preview(call: Call) -> ToolResult:
     made = found.previews(who, call.body.texts, call.body.words(*_BESIDE))
     previews = previews_json(made, LIMITS.agent_values)
     left = found.share_left_to(who)
-    return ToolResult({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
+    return ToolResult(
+        {"previews": previews, "own": found.own(who).to_json()}, words.preview_said(previews, left)
+    )
 
 
 def ask(call: Call) -> ToolResult:
@@ -104,7 +106,7 @@ def ask(call: Call) -> ToolResult:
     (answer,) = _asked(call, found, who, [call.body.query])
     (told,) = _first_rows([answer])
     said = words.answer_said(told, answer, found.share_left_to(who))
-    return ToolResult({"answer": told, "own": found.own(who)}, said)
+    return ToolResult({"answer": told, "own": found.own(who).to_json()}, said)
 
 
 def ask_many(call: Call) -> ToolResult:
@@ -112,7 +114,7 @@ def ask_many(call: Call) -> ToolResult:
     answers = _asked(call, found, who, call.body.queries)
     told = _first_rows(answers)
     said = words.answers_said(told, answers, found.share_left_to(who))
-    return ToolResult({"answers": told, "own": found.own(who)}, said)
+    return ToolResult({"answers": told, "own": found.own(who).to_json()}, said)
 
 
 def try_on_mock(call: Call) -> ToolResult:
