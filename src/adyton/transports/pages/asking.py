@@ -15,8 +15,8 @@ from starlette.responses import Response
 from adyton.certify import Answer
 from adyton.errors import BudgetRefused, CuratorError, InvalidRequest, NotFound
 from adyton.kernel.exact import rational
+from adyton.operations.roles import Action
 from adyton.service.identity import Identity
-from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet
 from adyton.transports.http.formats import answered, check_free

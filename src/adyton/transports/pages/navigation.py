@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
+from adyton.operations.roles import Action, may
 from adyton.service.house import House, Visitor
-from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
 
 Of = Literal["house", "study", "holdout"]

@@ -16,10 +16,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
 from adyton.errors import CuratorError, Forbidden, Unauthenticated
+from adyton.operations.roles import Action
 from adyton.service.gate import Holding
 from adyton.service.house import Visitor
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.intake import read_body
 from adyton.transports.http.limits import COOKIES

@@ -40,8 +40,8 @@ def create(
     """
 
     def work() -> dict[str, Any]:
+        from adyton.operations.roles import role_named
         from adyton.service.identity import Identity, share_of
-        from adyton.service.roles import role_named
 
         shares = share_of(budget_share, "--budget-share"), share_of(price_share, "--price-share")
         token, known = _tokens(file).make(Identity(name, role_named(role), *shares, rate), expires)

@@ -12,10 +12,11 @@ from starlette.responses import Response
 
 from adyton.errors import CuratorError, InvalidRequest, NotFound
 from adyton.holdout.files import read_values
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.operations.roles import Action, may
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 from adyton.transports.pages.forms import Sent
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
@@ -42,7 +43,8 @@ async def scored(page: ThePage, holdout: str) -> Response:
             field = "second"
             second = await page.done(lambda: _values(page, found, "second"))
             field = ""
-            told = await page.done(lambda: found.compare(who, first, second))
+            pair_of = {"first": first, "second": second}
+            told = await page.done(lambda: found.perform(HoldoutOperations.compare, who, pair_of).to_json())
         else:
             guess, name, field = page.typed("guess") or None, page.typed("name") or None, ""
             told = await page.done(lambda: _scored(found, who, first, guess, name))
@@ -73,16 +75,18 @@ def _scored(
     found: ServedHoldout, who: Identity, predictions: list[Any], guess: str | None, name: str | None
 ) -> dict[str, Any]:
     """A name of the model is for the leaderboard, which not every method has."""
-    if name is None:
-        return found.score(who, predictions, guess)
-    return found.submit(who, predictions, guess, None, name)
+    operation = HoldoutOperations.score if name is None else HoldoutOperations.submit
+    words = {"predictions": predictions, "guess": guess, "name": name}
+    given = {word: said for word, said in words.items() if said is not None}
+    told: dict[str, Any] = found.perform(operation, who, given).to_json()
+    return told
 
 
 def _standings(found: ServedHoldout) -> dict[str, Any]:
     facts = found.facts()
     told = {"facts": facts, "budget": found.budget(), "entries": [], "missing": ""}
     try:
-        return {**told, "entries": found.standings()}
+        return {**told, "entries": [one.to_json() for one in found.standings()]}
     except InvalidRequest as error:  # a method without a list of scores
         return {**told, "missing": error.message}
 

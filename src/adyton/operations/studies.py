@@ -1,0 +1,181 @@
+"""What can be done with a study, with made-up rows of it, and with its monitors."""
+
+from __future__ import annotations
+
+from adyton.curator import Curator
+from adyton.monitors.answer import MonitorAnswers
+from adyton.monitors.open_monitor import OpenMonitor
+from adyton.operations.facts import facts_told
+from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.roles import Action
+from adyton.operations.shown import PublicFacts
+from adyton.operations.tokens import TokenOperations
+from adyton.operations.words import VOCABULARY
+
+_ONE_NUMBER = ("within", "scale")  # prices of values: not of what is opened or suggested
+_PAGES = (VOCABULARY["after"], VOCABULARY["last"])
+
+
+def describe(curator: Curator) -> PublicFacts:
+    """The public facts: tables, columns, bounds, the guarantee, and the SQL in short.  Free."""
+    return PublicFacts(facts_told(curator.study.table.name, curator.study))
+
+
+def so_far(monitor: OpenMonitor) -> MonitorAnswers:
+    """How far it is, and all its answers.  Free."""
+    return MonitorAnswers(monitor.answers(), monitor.budget())
+
+
+class MockOperations(Table):
+    """On rows that are made up from public facts: nothing is charged."""
+
+    place = Place("mock", "/v1/studies/{study}/mock", "study")
+    ask = Operation(
+        lambda: Curator.ask,
+        Action.TRY,
+        "The form of an answer, from made-up rows: its values mean nothing",
+        method="mock.ask",
+        command="ask --mock",
+        tool="try_on_mock",
+        page="/studies/{name}/ask",
+        lists=True,
+    )
+    ask_many = Operation(
+        lambda: Curator.ask_many,
+        Action.TRY,
+        "A batch on made-up rows: its values mean nothing",
+        method="mock.ask_many",
+        command="ask --mock",
+        tool="try_many_on_mock",
+        lists=True,
+    )
+
+
+class MonitorOperations(Table):
+    """With a monitor, by whoever opened it."""
+
+    place = Place("monitor", "/v1/studies/{study}/monitors/{number}", "study")
+    monitor = Operation(
+        lambda: so_far,
+        Action.ASK,
+        "How far an own monitor is, and all its answers",
+        get=True,
+        path="",
+        method="monitor.answers",
+        command="monitor list",
+        tool="monitor",
+    )
+    feed = Operation(
+        lambda: OpenMonitor.feed,
+        Action.ASK,
+        "Ask an own monitor whether a number is above a threshold: paid for when it was opened",
+        again=False,
+        method="monitor.feed",
+        command="monitor feed",
+        tool="feed_monitor",
+    )
+    close = Operation(
+        lambda: OpenMonitor.close,
+        Action.ASK,
+        "End an own monitor for good: it answers no more",
+        final=True,
+        method="monitor.close",
+        command="monitor close",
+        tool="close_monitor",
+    )
+
+
+class StudyOperations(TokenOperations):
+    """With a study.  A new one is an entry here and a function of a curator."""
+
+    place = Place("study", "/v1/studies/{study}", "study")
+    describe = Operation(
+        lambda: describe,
+        Action.LOOK,
+        "Public facts: tables, columns, bounds, values, guarantee, grammar",
+        get=True,
+        path="",
+        page="/studies/{name}",
+    )
+    preview = Operation(
+        lambda: Curator.preview,
+        Action.PREVIEW,
+        "What an answer would cost, and how wide its noise interval and population interval would be",
+        page="/studies/{name}/ask",
+    )
+    preview_many = Operation(
+        lambda: Curator.preview_many,
+        Action.PREVIEW,
+        "What a batch would cost, and how wide its intervals would be",
+        command="preview",
+        tool="preview",
+    )
+    ask = Operation(
+        lambda: Curator.ask,
+        Action.ASK,
+        "Charge, read, answer one SQL aggregate query with noise, with a receipt",
+        spends=True,
+        kept=True,
+        page="/studies/{name}/ask",
+        lists=True,
+    )
+    ask_many = Operation(
+        lambda: Curator.ask_many,
+        Action.ASK,
+        "Several queries for one charge, cheaper than one by one; all are answered, or none",
+        spends=True,
+        command="ask",
+        lists=True,
+    )
+    last_look = Operation(
+        lambda: Curator.last_look,
+        Action.ALL_RECEIPTS,
+        "How small a p-value on the rows must be, after all queries, and what it is worth",
+        command="p-value",
+    )
+    suggest_bounds = Operation(
+        lambda: Curator.suggest_bounds,
+        Action.ASK,
+        "Where nearly all values of a column lie",
+        spends=True,
+        without=_ONE_NUMBER,
+    )
+    open_monitor = Operation(
+        lambda: Curator.open_monitor,
+        Action.ASK,
+        "Open a monitor: charged now, whatever is fed into it later",
+        spends=True,
+        shown=lambda monitor: monitor.budget(),
+        path="monitors",
+        command="monitor open",
+        without=_ONE_NUMBER,
+    )
+    preview_monitor = Operation(
+        lambda: Curator.preview_monitor,
+        Action.PREVIEW,
+        "What a monitor would cost",
+        path="monitors/preview",
+        command="monitor open --preview",
+        without=_ONE_NUMBER,
+    )
+    budget = Operation(
+        lambda: Curator.budget,
+        Action.BUDGET,
+        "What is spent and left, in all and of the own share",
+        get=True,
+        page="/studies/{name}/budget",
+    )
+    receipts = Operation(
+        lambda: Curator.receipts,
+        Action.OWN_RECEIPTS,
+        "The chain: the open part of all links, and the own receipts whole",
+        get=True,
+        page="/studies/{name}/receipts",
+        more=_PAGES,
+    )
+    verify = Operation(
+        lambda: Curator.verify,
+        Action.VERIFY,
+        "Replay the whole ledger, here",
+        page="/studies/{name}/receipts",
+    )
