@@ -127,7 +127,6 @@ class HoldoutOperations(TokenOperations):
         Action.STANDINGS,
         "Who is ahead, ties as ties",
         get=True,
-        method="leaderboard.standings",
         command="holdout leaderboard",
         tool="standings",
         page="/holdouts/{name}/board",

@@ -67,7 +67,7 @@ class Operation(Generic[P, R]):
     tool: str | None = None
     command: str | None = None
     page: str | None = None
-    method: str | None = None
+    later: str | None = None  # what to do where no answer came back
     own: Mapping[str, Word] = field(default_factory=dict)  # words that mean something else here
     without: tuple[str, ...] = ()  # arguments that are not sent to a server
     more: tuple[Word, ...] = ()  # arguments that a server has besides

@@ -16,13 +16,13 @@ class Listing(Protocol):
     def holdouts(self) -> list[dict[str, Any]]: ...
 
 
-def studies(listing: Listing) -> Told:
+def studies(listing: Listing) -> Any:
     """The studies that this token is for."""
     known = [{"name": one["name"], "budget": one["budget"]} for one in listing.studies()]
     return Told({"api": API, "studies": known})
 
 
-def holdouts(listing: Listing) -> Told:
+def holdouts(listing: Listing) -> Any:
     """The holdouts that this token is for."""
     return Told({"holdouts": listing.holdouts()})
 

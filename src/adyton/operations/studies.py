@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from adyton.curator import Curator
-from adyton.monitors.answer import MonitorAnswers
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.operations.facts import facts_told
 from adyton.operations.operation import Operation, Place, Table
@@ -21,11 +20,6 @@ def describe(curator: Curator) -> PublicFacts:
     return PublicFacts(facts_told(curator.study.table.name, curator.study))
 
 
-def so_far(monitor: OpenMonitor) -> MonitorAnswers:
-    """How far it is, and all its answers.  Free."""
-    return MonitorAnswers(monitor.answers(), monitor.budget())
-
-
 class MockOperations(Table):
     """On rows that are made up from public facts: nothing is charged."""
 
@@ -34,7 +28,6 @@ class MockOperations(Table):
         lambda: Curator.ask,
         Action.TRY,
         "The form of an answer, from made-up rows: its values mean nothing",
-        method="mock.ask",
         command="ask --mock",
         tool="try_on_mock",
         page="/studies/{name}/ask",
@@ -44,7 +37,6 @@ class MockOperations(Table):
         lambda: Curator.ask_many,
         Action.TRY,
         "A batch on made-up rows: its values mean nothing",
-        method="mock.ask_many",
         command="ask --mock",
         tool="try_many_on_mock",
         lists=True,
@@ -55,13 +47,12 @@ class MonitorOperations(Table):
     """With a monitor, by whoever opened it."""
 
     place = Place("monitor", "/v1/studies/{study}/monitors/{number}", "study")
-    monitor = Operation(
-        lambda: so_far,
+    answers = Operation(
+        lambda: OpenMonitor.answers,
         Action.ASK,
         "How far an own monitor is, and all its answers",
         get=True,
         path="",
-        method="monitor.answers",
         command="monitor list",
         tool="monitor",
     )
@@ -70,7 +61,7 @@ class MonitorOperations(Table):
         Action.ASK,
         "Ask an own monitor whether a number is above a threshold: paid for when it was opened",
         again=False,
-        method="monitor.feed",
+        later="whether it was fed is not known: answers() of the monitor shows it",
         command="monitor feed",
         tool="feed_monitor",
     )
@@ -79,7 +70,7 @@ class MonitorOperations(Table):
         Action.ASK,
         "End an own monitor for good: it answers no more",
         final=True,
-        method="monitor.close",
+        later="close it again",
         command="monitor close",
         tool="close_monitor",
     )

@@ -63,6 +63,7 @@ class TokenOperations(Table):
         Action.TOKENS,
         "A new token, shown once",
         again=False,
+        later="whether it was made is not known: tokens() shows it",
         path="",
         command="token create",
         page="/studies/{name}/access",

@@ -310,7 +310,7 @@ _AT_A_SERVER: dict[Operation[Any, Any], Callable[..., Any]] = {
         study.page(who, after, last)
     ),
     StudyOperations.verify: lambda study, who, head=None: Told(study.verify(head)),
-    MonitorOperations.monitor: _monitor,
+    MonitorOperations.answers: _monitor,
 }
 
 
