@@ -62,7 +62,6 @@ class HoldoutOperations(TokenOperations):
         "Public facts: items, metric, method",
         get=True,
         path="",
-        command="holdout describe",
         tool="describe",
         page="/holdouts/{name}",
     )
@@ -71,7 +70,6 @@ class HoldoutOperations(TokenOperations):
         Action.SCORE,
         "Score predictions, in the order of the items",
         spends=True,
-        command="holdout score",
         page="/holdouts/{name}",
         without=("by",),
     )
@@ -80,7 +78,6 @@ class HoldoutOperations(TokenOperations):
         Action.SCORE,
         "Score predictions as a model of the team that the token is for",
         spends=True,
-        command="holdout submit",
         page="/holdouts/{name}",
         own={"entrant": _ENTRANT},
     )
@@ -89,7 +86,6 @@ class HoldoutOperations(TokenOperations):
         Action.SCORE,
         "By how much the first are better, for the price of one score",
         spends=True,
-        command="holdout compare",
         page="/holdouts/{name}",
     )
     best_of = Operation(
@@ -118,7 +114,6 @@ class HoldoutOperations(TokenOperations):
         Action.BUDGET,
         "How many scores are left",
         get=True,
-        command="holdout budget",
         tool="budget",
         page="/holdouts/{name}",
     )
@@ -136,7 +131,6 @@ class HoldoutOperations(TokenOperations):
         Action.OWN_RECEIPTS,
         "The own scores; for owners and auditors all",
         get=True,
-        command="holdout scores",
         tool="scores",
     )
     receipts = Operation(
@@ -144,7 +138,6 @@ class HoldoutOperations(TokenOperations):
         Action.OWN_RECEIPTS,
         "The chain: the open part of all links, and the own receipts whole",
         get=True,
-        command="holdout receipts",
         tool="receipts",
         more=(VOCABULARY["after"],),
     )
@@ -152,6 +145,5 @@ class HoldoutOperations(TokenOperations):
         lambda: _holdout().verify,
         Action.VERIFY,
         "Replay its ledger, here",
-        command="holdout verify",
         tool="verify",
     )

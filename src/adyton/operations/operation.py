@@ -41,6 +41,11 @@ class Place:
     of: Literal["study", "holdout", "any", "server"]
 
     @property
+    def group(self) -> str:
+        """Of commands."""
+        return "" if self.noun in ("study", "server") else f"{self.noun} "
+
+    @property
     def names(self) -> list[str]:
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
@@ -56,6 +61,7 @@ class Operation(Generic[P, R]):
     load: Callable[[], Callable[Concatenate[Any, P], R]]
     action: Action | None  # None: whoever holds a token
     help: str  # one line
+    about: str = ""  # what else there is to say, where a person looks for help
     spends: bool = False  # it may be charged
     again: bool = True  # the same twice is the same once
     final: bool = False  # it cannot be taken back
@@ -64,9 +70,9 @@ class Operation(Generic[P, R]):
     lists: bool = False  # its answer has a value for each group
     shown: Callable[[Any], Any] = lambda made: made  # what surfaces show of the result
     path: str | None = None  # after that of the place; otherwise its name
-    tool: str | None = None
-    command: str | None = None
-    page: str | None = None
+    tool: str = ""
+    command: str = ""
+    page: str = ""  # the form that is made for it, unless one is written by hand
     later: str | None = None  # what to do where no answer came back
     own: Mapping[str, Word] = field(default_factory=dict)  # words that mean something else here
     without: tuple[str, ...] = ()  # arguments that are not sent to a server
@@ -76,6 +82,10 @@ class Operation(Generic[P, R]):
 
     def __set_name__(self, owner: type[Table], name: str) -> None:
         self.name, self.place = name, owner.place
+        group, noun = owner.place.group, owner.place.noun
+        self.command = self.command or f"{group}{name}".replace("_", "-")
+        self.tool = self.tool or (f"{name}_on_{noun}" if noun == "holdout" else name)
+        self.page = self.page or f"/{owner.place.of}s/{{name}}/do/{self.tool}"
 
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
@@ -92,7 +102,12 @@ class Operation(Generic[P, R]):
         return self.load()
 
     def apply(self, thing: Any, words: Mapping[str, Any]) -> Any:
-        """What it makes of a thing: a method by its name, because a mock has methods of its own."""
+        """What it makes of a thing, here or on a server.
+
+        A method is found by its name, because a mock has methods of its own.
+        """
+        if isinstance(thing, Table):
+            return self.shown(getattr(thing, self.name)(**words))
         own = getattr(thing, self.function.__name__) if "." in self.function.__qualname__ else None
         return self.shown(own(**words) if own is not None else self.function(thing, **words))
 

@@ -62,7 +62,6 @@ class MonitorOperations(Table):
         "Ask an own monitor whether a number is above a threshold: paid for when it was opened",
         again=False,
         later="whether it was fed is not known: answers() of the monitor shows it",
-        command="monitor feed",
         tool="feed_monitor",
     )
     close = Operation(
@@ -71,7 +70,6 @@ class MonitorOperations(Table):
         "End an own monitor for good: it answers no more",
         final=True,
         later="close it again",
-        command="monitor close",
         tool="close_monitor",
     )
 
@@ -127,7 +125,9 @@ class StudyOperations(TokenOperations):
     suggest_bounds = Operation(
         lambda: Curator.suggest_bounds,
         Action.ASK,
-        "Where nearly all values of a column lie",
+        "Where nearly all values of a column lie, and what to write in queries",
+        about="Declared bounds must be public knowledge, so they may be generous; noise grows with them. "
+        "Clamp the column in queries to what is suggested here, e.g. AVG(CLAMP(income, 0, 150000)).",
         spends=True,
         without=_ONE_NUMBER,
     )

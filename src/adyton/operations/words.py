@@ -13,9 +13,12 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
+from adyton.population.described_tests import Method
+
 Number = str | int | float
 Named = dict[str, Number]
 LONGEST_NAME = 200
+_TESTS = ", ".join(get_args(Method))
 _BATCH_OF_COUNTS = "independent, atoms, tree, optimised, product, marginals; or what is best"
 
 
@@ -32,6 +35,7 @@ class Word:
     required: bool = True
     default: Any = None
     positional: bool = False
+    flag: str = ""  # on the command line, where that is not its name
     least: int | None = None
     most: int | None = None
 
@@ -44,7 +48,7 @@ class Word:
     @property
     def option(self) -> str:
         """As the command line calls it."""
-        return f"--{self.name.replace('_', '-')}"
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def items(self) -> bool:
@@ -105,9 +109,14 @@ _WORDS = (
     ),
     Word("where", str, "only rows for which this is true", "CONDITION"),
     Word("alpha", Number, "level of a test on the rows", "A"),
-    Word("p_value", Number, "one that was computed", "P"),
+    Word("p_value", Number, "a p-value that was computed: what it is worth now", "P", flag="--p"),
     Word("null", Number, "the value of the query under the null hypothesis, if it is a number", "X"),
-    Word("method", str, "which test it is: t, z, permutation, rank-sum, ...", "NAME"),
+    Word(
+        "method",
+        str,
+        f"which test it is, fixed beforehand in all its details: {_TESTS}",
+        "NAME",
+    ),
     Word("number", int, "of the receipt that paid for it", "NUMBER"),
     Word("positives", int, "halt after so many answers above a threshold", "N"),
     Word(
@@ -123,6 +132,7 @@ _WORDS = (
         "refresh",
         bool,
         "draw the noise of the threshold anew after each answer above, or keep it; or what is quieter",
+        flag="--refresh/--keep",
     ),
     Word("above", Number, "the threshold: is the number above it?", "T"),
     Word("predictions", list[Any], "one for each item of the holdout, in the order of the items"),

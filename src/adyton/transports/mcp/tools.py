@@ -188,17 +188,12 @@ _SAID: dict[Operation[Any, Any], Callable[[Any], str]] = {
 }
 
 
-def _name_of(operation: Operation[Any, Any]) -> str:
-    holdout = operation.place is HoldoutOperations.place
-    return operation.tool or (f"{operation.name}_on_holdout" if holdout else operation.name)
-
-
 def _tools() -> dict[str, Tool]:
     left_out = {one.operation for one in EXCEPTIONS if one.surface == "tool"}
     by_name: dict[str, list[Operation[Any, Any]]] = {}
     for operation in operations():
         if operation not in left_out:
-            by_name.setdefault(_name_of(operation), []).append(operation)
+            by_name.setdefault(operation.tool, []).append(operation)
     return {name: Tool(name, those, arguments_of(name, those)) for name, those in by_name.items()}
 
 
