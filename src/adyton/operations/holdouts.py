@@ -141,9 +141,4 @@ class HoldoutOperations(TokenOperations):
         tool="receipts",
         more=(VOCABULARY["after"],),
     )
-    verify = Operation(
-        lambda: _holdout().verify,
-        Action.VERIFY,
-        "Replay its ledger, here",
-        tool="verify",
-    )
+    verify = Operation(lambda: _holdout().verify, Action.VERIFY, "Replay its ledger, here", tool="verify")

@@ -85,7 +85,8 @@ class Operation(Generic[P, R]):
         group, noun = owner.place.group, owner.place.noun
         self.command = self.command or f"{group}{name}".replace("_", "-")
         self.tool = self.tool or (f"{name}_on_{noun}" if noun == "holdout" else name)
-        self.page = self.page or f"/{owner.place.of}s/{{name}}/do/{self.tool}"
+        form = name if noun in ("study", "holdout") else self.tool
+        self.page = self.page or f"/{owner.place.of}s/{{name}}/do/{form}"
 
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
@@ -129,6 +130,11 @@ class Operation(Generic[P, R]):
         """Its address at a server."""
         rest = self.name if self.path is None else self.path
         return f"{self.place.path}/{rest}" if rest else self.place.path
+
+    @property
+    def title(self) -> str:
+        """As a heading or a button has it."""
+        return self.page.rpartition("/")[2].replace("_", " ").capitalize()
 
     @property
     def changes(self) -> bool:

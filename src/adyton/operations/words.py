@@ -51,6 +51,16 @@ class Word:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
+    def several(self) -> bool:
+        """Whether it is a list of texts."""
+        return bool(self.type == list[str])
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is yes or no."""
+        return self.type is bool
+
+    @property
     def items(self) -> bool:
         """Whether it has one value for each item of a holdout."""
         return self.type in (list[Any], dict[str, list[Any]])
@@ -111,12 +121,7 @@ _WORDS = (
     Word("alpha", Number, "level of a test on the rows", "A"),
     Word("p_value", Number, "a p-value that was computed: what it is worth now", "P", flag="--p"),
     Word("null", Number, "the value of the query under the null hypothesis, if it is a number", "X"),
-    Word(
-        "method",
-        str,
-        f"which test it is, fixed beforehand in all its details: {_TESTS}",
-        "NAME",
-    ),
+    Word("method", str, f"which test it is, fixed beforehand in all its details: {_TESTS}", "NAME"),
     Word("number", int, "of the receipt that paid for it", "NUMBER"),
     Word("positives", int, "halt after so many answers above a threshold", "N"),
     Word(

@@ -101,8 +101,7 @@ def close(study: StudyPlace, number: Number, as_json: Json = False) -> None:
 
 
 app = typer.Typer(
-    help="Watch many numbers for one price, until some are found above a threshold.",
-    no_args_is_help=True,
+    help="Watch many numbers for one price, until some are found above a threshold.", no_args_is_help=True
 )
 for name, command in (("open", open_monitor), ("feed", feed), ("list", list_monitors), ("close", close)):
     app.command(name)(command)

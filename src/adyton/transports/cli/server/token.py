@@ -23,12 +23,7 @@ File = Annotated[Path, typer.Argument(help="The study file or holdout file.", sh
 
 @app.command()
 @takes(TokenOperations.make_token)
-def create(
-    file: File,
-    *,
-    given: Given,
-    as_json: Json = False,
-) -> None:
+def create(file: File, *, given: Given, as_json: Json = False) -> None:
     """Make a token. It is shown once, and kept only as a keyed hash.
 
     For example: adyton token create people.toml --role analyst --name ana --budget-share 0.25

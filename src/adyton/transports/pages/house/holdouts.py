@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from adyton.errors import CuratorError, InvalidRequest, NotFound
-from adyton.holdout.files import read_values
 from adyton.operations.holdouts import HoldoutOperations
 from adyton.operations.roles import Action, may
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
 from adyton.transports.pages.forms import Sent
+from adyton.transports.pages.made import CHOOSE, values_of
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 open_routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
-_KINDS = (".csv", ".npy", ".parquet", ".jsonl")
 
 
 @routes.get("/holdouts/{holdout}")
@@ -101,6 +97,7 @@ async def _shown(page: Page, holdout: str, error: CuratorError | None = None, fi
         facts=found.facts(),
         budget=budget,
         scores=may(who.role, Action.SCORE),
+        cost=HoldoutOperations.score.cost,
         typed={name: page.typed(name) for name in ("guess", "column", "name")},
         problem=None if error is None else problem_of(error, field),
         status=200 if error is None else error.status,
@@ -111,14 +108,5 @@ def _values(page: Page, found: ServedHoldout, field: str) -> list[Any]:
     """Of a file that was sent.  What it is called decides only how it is read."""
     file = page.form.get(field)
     if not isinstance(file, Sent) or not file.name:
-        raise InvalidRequest("choose a file with one prediction for each item, in their order")
-    kind = Path(file.name).suffix.lower()
-    if kind not in _KINDS:
-        raise InvalidRequest(f"predictions are read from {', '.join(_KINDS)}")
-    with tempfile.TemporaryDirectory(prefix="adyton") as folder:
-        path = Path(folder) / f"predictions{kind}"
-        with path.open("wb") as written:
-            shutil.copyfileobj(file.file, written)
-        read = read_values(path, page.typed("column") or None, most=found.facts()["items"])
-        values: list[Any] = read.tolist()
-        return values
+        raise InvalidRequest(CHOOSE)
+    return values_of(found, file, page.typed("column") or None)
