@@ -86,7 +86,7 @@ class Operation(Generic[P, R]):
         self.command = self.command or f"{group}{name}".replace("_", "-")
         self.tool = self.tool or (f"{name}_on_{noun}" if noun == "holdout" else name)
         form = name if noun in ("study", "holdout") else self.tool
-        self.page = self.page or f"/{owner.place.of}s/{{name}}/do/{form}"
+        self.page = self.page or f"/{owner.place.path.split('/')[2]}/{{name}}/do/{form}"
 
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...

@@ -12,6 +12,7 @@ from adyton.operations.tokens import TokenOperations
 from adyton.operations.words import VOCABULARY
 
 _ONE_NUMBER = ("within", "scale")  # prices of values: not of what is opened or suggested
+_AT_ONCE = (*_ONE_NUMBER, "expected_rows")
 _PAGES = (VOCABULARY["after"], VOCABULARY["last"])
 
 
@@ -139,7 +140,7 @@ class StudyOperations(TokenOperations):
         shown=lambda monitor: monitor.budget(),
         path="monitors",
         command="monitor open",
-        without=_ONE_NUMBER,
+        without=_AT_ONCE,
     )
     preview_monitor = Operation(
         lambda: Curator.preview_monitor,
@@ -147,7 +148,7 @@ class StudyOperations(TokenOperations):
         "What a monitor would cost",
         path="monitors/preview",
         command="monitor open --preview",
-        without=_ONE_NUMBER,
+        without=_AT_ONCE,
     )
     budget = Operation(
         lambda: Curator.budget,

@@ -37,7 +37,7 @@ Queries = Annotated[
 ]
 
 
-@takes(StudyOperations.open_monitor, but=("expected_rows",))
+@takes(StudyOperations.open_monitor)
 def open_monitor(study: StudyPlace, *, given: Given, preview: Preview = False, as_json: Json = False) -> None:
     """Pay for a monitor now; whatever is fed into it later costs nothing.
 
