@@ -8,7 +8,7 @@ from adyton.curator.receipts import receipt_told
 from adyton.operations.operation import Operation, Place
 from adyton.operations.roles import Action
 from adyton.operations.shown import PublicFacts, ReceiptsTold
-from adyton.operations.tokens import TokenOperations
+from adyton.operations.tokens import RECEIPTS, TokenOperations
 from adyton.operations.words import VOCABULARY, Word
 
 if TYPE_CHECKING:
@@ -63,30 +63,30 @@ class HoldoutOperations(TokenOperations):
         get=True,
         path="",
         tool="describe",
-        page="/holdouts/{name}",
+        page=".",
     )
     score = Operation(
         lambda: _holdout().score,
         Action.SCORE,
-        "Score predictions, in the order of the items",
+        "Score predictions, one for each item",
         spends=True,
-        page="/holdouts/{name}",
+        page=".",
         without=("by",),
     )
     submit = Operation(
         lambda: _holdout().submit,
         Action.SCORE,
-        "Score predictions as a model of the team that the token is for",
+        "Score predictions for the leaderboard",
         spends=True,
-        page="/holdouts/{name}",
+        page=".",
         own={"entrant": _ENTRANT},
     )
     compare = Operation(
         lambda: _holdout().compare,
         Action.SCORE,
-        "By how much the first are better, for the price of one score",
+        "By how much one model is better, for the price of a score",
         spends=True,
-        page="/holdouts/{name}",
+        page=".",
     )
     best_of = Operation(
         lambda: _holdout().best_of,
@@ -97,7 +97,6 @@ class HoldoutOperations(TokenOperations):
         command="holdout best",
         tool="best_on_holdout",
         without=("X",),
-        own={"models": VOCABULARY["models"]},
     )
     close_with = Operation(
         lambda: _holdout().close_with,
@@ -115,7 +114,7 @@ class HoldoutOperations(TokenOperations):
         "How many scores are left",
         get=True,
         tool="budget",
-        page="/holdouts/{name}",
+        page=".",
     )
     standings = Operation(
         lambda: _leaderboard().standings,
@@ -124,7 +123,7 @@ class HoldoutOperations(TokenOperations):
         get=True,
         command="holdout leaderboard",
         tool="standings",
-        page="/holdouts/{name}/board",
+        page="board",
     )
     scores = Operation(
         lambda: _holdout().scores,
@@ -136,7 +135,7 @@ class HoldoutOperations(TokenOperations):
     receipts = Operation(
         lambda: receipts,
         Action.OWN_RECEIPTS,
-        "The chain: the open part of all links, and the own receipts whole",
+        RECEIPTS,
         get=True,
         tool="receipts",
         more=(VOCABULARY["after"],),

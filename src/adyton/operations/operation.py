@@ -7,18 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from types import MethodType
-from typing import (
-    Any,
-    ClassVar,
-    Concatenate,
-    Generic,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    get_args,
-    get_origin,
-    overload,
-)
+from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, TypeVar, get_args, overload
 
 from adyton.operations.roles import Action
 from adyton.operations.words import Word, words_of
@@ -67,12 +56,11 @@ class Operation(Generic[P, R]):
     final: bool = False  # it cannot be taken back
     get: bool = False  # it is only looked at
     kept: bool = False  # a repeat is the same to the byte, and may be kept
-    lists: bool = False  # its answer has a value for each group
     shown: Callable[[Any], Any] = lambda made: made  # what surfaces show of the result
     path: str | None = None  # after that of the place; otherwise its name
     tool: str = ""
     command: str = ""
-    page: str = ""  # the form that is made for it, unless one is written by hand
+    page: str = ""  # within that of its place, where no form is made for it
     later: str | None = None  # what to do where no answer came back
     own: Mapping[str, Word] = field(default_factory=dict)  # words that mean something else here
     without: tuple[str, ...] = ()  # arguments that are not sent to a server
@@ -85,8 +73,11 @@ class Operation(Generic[P, R]):
         group, noun = owner.place.group, owner.place.noun
         self.command = self.command or f"{group}{name}".replace("_", "-")
         self.tool = self.tool or (f"{name}_on_{noun}" if noun == "holdout" else name)
-        form = name if noun in ("study", "holdout") else self.tool
-        self.page = self.page or f"/{owner.place.path.split('/')[2]}/{{name}}/do/{form}"
+        form = f"do/{name if noun in ('study', 'holdout') else self.tool}"
+        within = f"/{'holdouts' if noun == 'holdout' else 'studies'}/{{name}}"
+        self.page = (
+            within if self.page == "." else f"{within}/{self.page or form}" if self.page != "/" else "/"
+        )
 
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
@@ -122,6 +113,12 @@ class Operation(Generic[P, R]):
         return any(word.items for word in self.words)
 
     @property
+    def lists(self) -> bool:
+        """Whether it answers queries that were sent: how many values they ask for is looked at before."""
+        sent = {word.name for word in self.words} & {"query", "queries"}
+        return bool(sent) and self.function.__annotations__["return"] in ("Answer", "list[Answer]")
+
+    @property
     def takes_request(self) -> bool:
         return any(word.name == "request" for word in self.words)
 
@@ -151,13 +148,10 @@ class Operation(Generic[P, R]):
         """Makes its result of JSON."""
         made = self.function.__annotations__["return"]
         kind = eval(made, self.function.__globals__) if isinstance(made, str) else made
-        if get_origin(kind) is list:
-            (inner,) = get_args(kind)
-            return lambda told: (
-                [inner.from_json(one) for one in told] if hasattr(inner, "from_json") else told
-            )
-        found: Callable[[Any], Any] = getattr(kind, "from_json", lambda told: told)
-        return found
+        if not get_args(kind):
+            return getattr(kind, "from_json", _as_it_is)
+        read = getattr(get_args(kind)[0], "from_json", _as_it_is)
+        return lambda told: [read(one) for one in told]
 
     @cached_property
     def _as_method(self) -> Callable[..., Any]:
@@ -175,6 +169,10 @@ class Operation(Generic[P, R]):
 
         method.__name__ = self.name
         return method
+
+
+def _as_it_is(told: Any) -> Any:
+    return told
 
 
 class Table:

@@ -8,11 +8,16 @@ from adyton.operations.facts import facts_told
 from adyton.operations.operation import Operation, Place, Table
 from adyton.operations.roles import Action
 from adyton.operations.shown import PublicFacts
-from adyton.operations.tokens import TokenOperations
-from adyton.operations.words import VOCABULARY
+from adyton.operations.tokens import RECEIPTS, TokenOperations
+from adyton.operations.words import VOCABULARY, Word
 
 _ONE_NUMBER = ("within", "scale")  # prices of values: not of what is opened or suggested
 _AT_ONCE = (*_ONE_NUMBER, "expected_rows")
+_CLAMP = (
+    "Declared bounds must be public knowledge, so they may be generous; noise grows with them. "
+    "Clamp the column in queries to what is suggested here, e.g. AVG(CLAMP(income, 0, 150000))."
+)
+_TESTED = Word("query", str, "what the test is about: a query with one value, in groups or not", "SQL")
 _PAGES = (VOCABULARY["after"], VOCABULARY["last"])
 
 
@@ -28,19 +33,17 @@ class MockOperations(Table):
     ask = Operation(
         lambda: Curator.ask,
         Action.TRY,
-        "The form of an answer, from made-up rows: its values mean nothing",
+        "The form of an answer, from made-up rows",
         command="ask --mock",
+        page="ask",
         tool="try_on_mock",
-        page="/studies/{name}/ask",
-        lists=True,
     )
     ask_many = Operation(
         lambda: Curator.ask_many,
         Action.TRY,
-        "A batch on made-up rows: its values mean nothing",
+        "A batch on made-up rows",
         command="ask --mock",
         tool="try_many_on_mock",
-        lists=True,
     )
 
 
@@ -62,16 +65,16 @@ class MonitorOperations(Table):
         Action.ASK,
         "Ask an own monitor whether a number is above a threshold: paid for when it was opened",
         again=False,
-        later="whether it was fed is not known: answers() of the monitor shows it",
         tool="feed_monitor",
+        later="whether it was fed is not known: answers() of the monitor shows it",
     )
     close = Operation(
         lambda: OpenMonitor.close,
         Action.ASK,
         "End an own monitor for good: it answers no more",
         final=True,
-        later="close it again",
         tool="close_monitor",
+        later="close it again",
     )
 
 
@@ -82,53 +85,51 @@ class StudyOperations(TokenOperations):
     describe = Operation(
         lambda: describe,
         Action.LOOK,
-        "Public facts: tables, columns, bounds, values, guarantee, grammar",
+        "Public facts: tables, columns, bounds, guarantee",
         get=True,
         path="",
-        page="/studies/{name}",
+        page=".",
     )
     preview = Operation(
         lambda: Curator.preview,
         Action.PREVIEW,
         "What an answer would cost, and how wide its noise interval and population interval would be",
-        page="/studies/{name}/ask",
+        page="ask",
     )
     preview_many = Operation(
         lambda: Curator.preview_many,
         Action.PREVIEW,
-        "What a batch would cost, and how wide its intervals would be",
+        "What a batch would cost, and how wide",
         command="preview",
         tool="preview",
     )
     ask = Operation(
         lambda: Curator.ask,
         Action.ASK,
-        "Charge, read, answer one SQL aggregate query with noise, with a receipt",
+        "Charge, read, answer one SQL aggregate query with noise",
         spends=True,
         kept=True,
-        page="/studies/{name}/ask",
-        lists=True,
+        page="ask",
     )
     ask_many = Operation(
         lambda: Curator.ask_many,
         Action.ASK,
-        "Several queries for one charge, cheaper than one by one; all are answered, or none",
+        "Several queries for one charge: all are answered, or none",
         spends=True,
         command="ask",
-        lists=True,
     )
     last_look = Operation(
         lambda: Curator.last_look,
         Action.ALL_RECEIPTS,
-        "How small a p-value on the rows must be, after all queries, and what it is worth",
+        "How small a p-value on the rows must be, after all queries",
         command="p-value",
+        own={"query": _TESTED},
     )
     suggest_bounds = Operation(
         lambda: Curator.suggest_bounds,
         Action.ASK,
         "Where nearly all values of a column lie, and what to write in queries",
-        about="Declared bounds must be public knowledge, so they may be generous; noise grows with them. "
-        "Clamp the column in queries to what is suggested here, e.g. AVG(CLAMP(income, 0, 150000)).",
+        _CLAMP,
         spends=True,
         without=_ONE_NUMBER,
     )
@@ -155,19 +156,11 @@ class StudyOperations(TokenOperations):
         Action.BUDGET,
         "What is spent and left, in all and of the own share",
         get=True,
-        page="/studies/{name}/budget",
+        page="budget",
     )
     receipts = Operation(
-        lambda: Curator.receipts,
-        Action.OWN_RECEIPTS,
-        "The chain: the open part of all links, and the own receipts whole",
-        get=True,
-        page="/studies/{name}/receipts",
-        more=_PAGES,
+        lambda: Curator.receipts, Action.OWN_RECEIPTS, RECEIPTS, get=True, more=_PAGES, page="receipts"
     )
     verify = Operation(
-        lambda: Curator.verify,
-        Action.VERIFY,
-        "Replay the whole ledger, here",
-        page="/studies/{name}/receipts",
+        lambda: Curator.verify, Action.VERIFY, "Replay the whole ledger, here", page="receipts"
     )

@@ -45,6 +45,10 @@ def revoke_token(
     return Told({"revoked": store.ended(token)})
 
 
+RECEIPTS = "The chain: the open part of all links, and the own receipts whole"
+_NAME = Word("name", str, "who it is for: receipts say it", "NAME", short=True)
+
+
 class TokenOperations(Table):
     """Of studies and holdouts alike."""
 
@@ -52,22 +56,22 @@ class TokenOperations(Table):
     tokens = Operation(
         lambda: tokens,
         Action.TOKENS,
-        "The tokens of a study or holdout; none of them can be seen again",
+        "All tokens, none of which can be seen again",
         get=True,
         path="",
         command="token list",
-        page="/studies/{name}/access",
+        page="access",
     )
     make_token = Operation(
         lambda: make_token,
         Action.TOKENS,
         "A new token, shown once",
         again=False,
-        later="whether it was made is not known: tokens() shows it",
         path="",
         command="token create",
-        page="/studies/{name}/access",
-        own={"name": Word("name", str, "who it is for: receipts say it", "NAME", short=True)},
+        page="access",
+        later="whether it was made is not known: tokens() shows it",
+        own={"name": _NAME},
     )
     revoke_token = Operation(
         lambda: revoke_token,
@@ -76,5 +80,5 @@ class TokenOperations(Table):
         final=True,
         path="revoke",
         command="token revoke",
-        page="/studies/{name}/access",
+        page="access",
     )

@@ -19,7 +19,9 @@ Number = str | int | float
 Named = dict[str, Number]
 LONGEST_NAME = 200
 _TESTS = ", ".join(get_args(Method))
-_BATCH_OF_COUNTS = "independent, atoms, tree, optimised, product, marginals; or what is best"
+_STRATEGIES = "independent, atoms, tree, optimised, product, marginals; or what is best"
+_KINDS = "counts; sums, which takes both; means, which takes these, sums of any sign and averages"
+_REFRESH = "draw the threshold's noise anew after each answer above, or keep it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,72 +75,28 @@ def _price(name: str, kind: Any, meaning: str, metavar: str) -> Word:
 _WORDS = (
     Word("query", str, "SQL, see docs/reference/sql.md", "SQL"),
     Word("queries", list[str], "SQL; all are answered, or none", "SQL", least=1),
-    _price(
-        "within",
-        Number | Named,
-        "half-width of the 95 % noise interval of each value; n=100,mean=5 gives each its own",
-        "W",
-    ),
+    _price("within", Number | Named, "half-width of each 95 % noise interval; or n=100,mean=5", "W"),
     _price("epsilon", Number, "epsilon of all that this pays for", "E"),
     _price("share", Number, "share of what is left to you, e.g. 0.1", "S"),
     _price("scale", Number, "noise scale of each value", "X"),
     Word("expected_rows", int, "rows you expect to match, for the width of a mean", "N"),
-    Word(
-        "expect",
-        Number | Named,
-        "population widths for this value, or name=value,name=value, not the widest ones",
-        "V",
-    ),
-    Word(
-        "dialect",
-        str,
-        "the database in whose SQL it is written, such as snowflake; or as the study file says",
-        "NAME",
-        short=True,
-    ),
-    Word(
-        "strategy",
-        str,
-        f"how counts of a batch are measured together: {_BATCH_OF_COUNTS}",
-        "NAME",
-        short=True,
-    ),
+    Word("expect", Number | Named, "population widths for this value, or name=value,name=value", "V"),
+    Word("dialect", str, "the database in whose SQL it is written; or the study's", "NAME", short=True),
+    Word("strategy", str, f"how a batch of counts is measured: {_STRATEGIES}", "NAME", short=True),
     Word("request", str, "an id that makes a retry safe: one id is charged once", "ID", short=True),
     Word("column", str, "an integer or real column; table.column for a further private table", short=True),
-    Word(
-        "low_fraction",
-        Number,
-        "fraction of the values at or below the lower end: 0.005, or as many as noise makes necessary",
-        "F",
-    ),
-    Word(
-        "high_fraction",
-        Number,
-        "fraction of the values at or below the upper end: 0.995, or as few as noise makes necessary",
-        "F",
-    ),
+    Word("low_fraction", Number, "of the values at or below the lower end: 0.005 or more", "F"),
+    Word("high_fraction", Number, "of the values at or below the upper end: 0.995 or less", "F"),
     Word("where", str, "only rows for which this is true", "CONDITION"),
     Word("alpha", Number, "level of a test on the rows", "A"),
     Word("p_value", Number, "a p-value that was computed: what it is worth now", "P", flag="--p"),
-    Word("null", Number, "the value of the query under the null hypothesis, if it is a number", "X"),
-    Word("method", str, f"which test it is, fixed beforehand in all its details: {_TESTS}", "NAME"),
+    Word("null", Number, "the value under the null hypothesis; without it all groups are alike", "X"),
+    Word("method", str, f"which test it is, fixed beforehand: {_TESTS}", "NAME"),
     Word("number", int, "of the receipt that paid for it", "NUMBER"),
     Word("positives", int, "halt after so many answers above a threshold", "N"),
-    Word(
-        "of",
-        str,
-        "what it may be fed with: counts; sums, which takes both; means, which takes these, sums of numbers "
-        "of any sign, averages and proportions",
-        "KIND",
-        short=True,
-    ),
+    Word("of", str, f"what it may be fed with: {_KINDS}", "KIND", short=True),
     Word("numeric", bool, "each answer above also has a noisy value, from the same price"),
-    Word(
-        "refresh",
-        bool,
-        "draw the noise of the threshold anew after each answer above, or keep it; or what is quieter",
-        flag="--refresh/--keep",
-    ),
+    Word("refresh", bool, f"{_REFRESH}; or what is quieter", flag="--refresh/--keep"),
     Word("above", Number, "the threshold: is the number above it?", "T"),
     Word("predictions", list[Any], "one for each item of the holdout, in the order of the items"),
     Word("first", list[Any], "one prediction for each item, in the order of the items"),
@@ -149,9 +107,7 @@ _WORDS = (
     Word("name", str, "what the model is called, as the leaderboard shows", "NAME"),
     Word("head", str, "a digest that you kept: it must be in the chain", "DIGEST"),
     Word("after", int, "receipts after this number; a page has 500", "N", least=0, required=False, default=0),
-    Word(
-        "last", int, "the newest receipts, so many; in place of after", "N", least=1, most=500, required=False
-    ),
+    Word("last", int, "the newest, so many; in place of after", "N", required=False, least=1, most=500),
 )
 VOCABULARY = {word.name: word for word in _WORDS}
 

@@ -77,7 +77,8 @@ class Tool:
     def description(self) -> str:
         """What it does, and whether that is charged."""
         of = dict.fromkeys(f"{one.help}. {one.cost.capitalize()}." for one in self.operations)
-        price = [_PRICE] if any(word.price for one in self.operations for word in one.words) else []
+        prices = {word.name for one in self.operations for word in one.words if word.price}
+        price = [_PRICE if "within" in prices else _AT_ONCE] if prices else []
         return " ".join([*of, *(_MORE.get(self.name, ())), *price])
 
     @property
@@ -173,6 +174,7 @@ _PRICE = (
     "Name a price by exactly one of within (half-width of each value's 95 % noise interval), epsilon, share "
     "(of what is left to you) or scale; by none where the study plans its queries."
 )
+_AT_ONCE = "Name one price: epsilon, or share (of what is left to you)."
 _MORE = {
     "preview": ("Reads nothing; do it before every new kind of query.",),
     "ask": ("Rows are never answered. The same query at the same price is free.",),
