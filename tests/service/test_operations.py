@@ -22,7 +22,7 @@ from adyton.operations.table import EXCEPTIONS, operations
 from adyton.operations.words import words_of
 from adyton.transports.cli.app import app
 from adyton.transports.mcp.tools import TOOLS
-from adyton.transports.pages.made import MADE
+from adyton.transports.pages.operation_forms import FORMS
 from agents import Doors, with_doors
 from browsing import Browsing, problems, visit_of
 from served import COUNT, Served, served, write_holdout, write_study
@@ -176,7 +176,7 @@ def test_every_operation_is_a_page(owner: Browsing, judge: Browsing) -> None:
     """Those that a form is made for have a field for each word; others are on a page of their own."""
     for operation in ALL:
         if name_of(operation) in left_out("page"):
-            assert operation.page not in MADE
+            assert operation.page not in FORMS
             continue
         for person, name in ((owner, "people"), (judge, "test")):
             of = {"study": "people", "holdout": "test"}.get(operation.place.of, name)
@@ -186,8 +186,8 @@ def test_every_operation_is_a_page(owner: Browsing, judge: Browsing) -> None:
                 operation.page.replace("{name}", name).replace("/studies/test", "/holdouts/test")
             )
             assert shown.status_code == 200, operation.page
-            if operation.page in MADE:
-                assert MADE[operation.page] is operation
+            if operation.page in FORMS:
+                assert FORMS[operation.page] is operation
                 fields = set(re.findall(r' name="(\w+)"', shown.text))
                 assert {word.name for word in operation.words} - {"request"} <= fields
                 assert operation.help in shown.text

@@ -23,7 +23,7 @@ from adyton.kernel.ledger import Verification
 from adyton.kernel.ledger.texts import check_head
 from adyton.operations.holdouts import HoldoutOperations
 from adyton.operations.operation import Operation
-from adyton.operations.shown import ReceiptsTold
+from adyton.operations.results import ReceiptTable
 from adyton.operations.words import VOCABULARY
 from adyton.show import Sheet, Shown
 
@@ -58,9 +58,9 @@ class RemoteHoldout(HoldoutOperations, Remote, LeftOpen, Shown):
         chosen: ModelChoice = self._performed(HoldoutOperations.best_of, {"models": named, "scores": cost})
         return chosen
 
-    def receipts(self) -> ReceiptsTold:
+    def receipts(self) -> ReceiptTable:
         """What was charged and may be seen, oldest first."""
-        return ReceiptsTold({"receipts": [receipt_told(one) for one in self._chain().receipts]})
+        return ReceiptTable({"receipts": [receipt_told(one) for one in self._chain().receipts]})
 
     def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger here, from the open part of every link.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from adyton.curator.receipts import receipt_told
 from adyton.operations.operation import Operation, Place
+from adyton.operations.results import PublicFacts, ReceiptTable
 from adyton.operations.roles import Action
-from adyton.operations.shown import PublicFacts, ReceiptsTold
 from adyton.operations.tokens import RECEIPTS, TokenOperations
 from adyton.operations.words import VOCABULARY, Word
 
@@ -44,9 +44,9 @@ def describe(holdout: Holdout) -> PublicFacts:
     )
 
 
-def receipts(holdout: Holdout) -> ReceiptsTold:
+def receipts(holdout: Holdout) -> ReceiptTable:
     """What was charged, oldest first.  Free."""
-    return ReceiptsTold({"receipts": [receipt_told(one) for one in holdout.ledger.receipts()]})
+    return ReceiptTable({"receipts": [receipt_told(one) for one in holdout.ledger.receipts()]})
 
 
 _ENTRANT = Word("entrant", str, "the name of the token, if it is given at all", "ENTRANT", required=False)

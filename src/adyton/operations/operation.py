@@ -55,7 +55,7 @@ class Operation(Generic[P, R]):
     again: bool = True  # the same twice is the same once
     final: bool = False  # it cannot be taken back
     get: bool = False  # it is only looked at
-    kept: bool = False  # a repeat is the same to the byte, and may be kept
+    cached: bool = False  # a repeat is the same to the byte, and leaves without being made again
     shown: Callable[[Any], Any] = lambda made: made  # what surfaces show of the result
     path: str | None = None  # after that of the place; otherwise its name
     tool: str = ""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from adyton.operations.facts import API
 from adyton.operations.operation import Operation, Place, Table
-from adyton.operations.shown import Told
+from adyton.operations.results import JsonResult
 
 
 class Listing(Protocol):
@@ -19,12 +19,12 @@ class Listing(Protocol):
 def studies(listing: Listing) -> Any:
     """The studies that this token is for."""
     known = [{"name": one["name"], "budget": one["budget"]} for one in listing.studies()]
-    return Told({"api": API, "studies": known})
+    return JsonResult({"api": API, "studies": known})
 
 
 def holdouts(listing: Listing) -> Any:
     """The holdouts that this token is for."""
-    return Told({"holdouts": listing.holdouts()})
+    return JsonResult({"holdouts": listing.holdouts()})
 
 
 class ServerOperations(Table):

@@ -6,8 +6,8 @@ from adyton.curator import Curator
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.operations.facts import facts_told
 from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.results import PublicFacts
 from adyton.operations.roles import Action
-from adyton.operations.shown import PublicFacts
 from adyton.operations.tokens import RECEIPTS, TokenOperations
 from adyton.operations.words import VOCABULARY, Word
 
@@ -108,7 +108,7 @@ class StudyOperations(TokenOperations):
         Action.ASK,
         "Charge, read, answer one SQL aggregate query with noise",
         spends=True,
-        kept=True,
+        cached=True,
         page="ask",
     )
     ask_many = Operation(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Protocol
 
 from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.results import JsonResult
 from adyton.operations.roles import Action
-from adyton.operations.shown import Told
 from adyton.operations.words import Number, Word
 
 
@@ -18,9 +18,9 @@ class TokenStore(Protocol):
     def ended(self, token: str) -> list[str]: ...
 
 
-def tokens(store: TokenStore) -> Told:
+def tokens(store: TokenStore) -> JsonResult:
     """All tokens: everything but themselves.  None of them can be seen again."""
-    return Told({"tokens": store.listed()})
+    return JsonResult({"tokens": store.listed()})
 
 
 def make_token(
@@ -32,17 +32,17 @@ def make_token(
     price_share: Annotated[Number | None, "the largest share that one query may cost"] = None,
     rate: Annotated[int | None, "requests a minute"] = None,
     expires: Annotated[str | None, "after 90d, 12h, 30m or 2w"] = None,
-) -> Told:
+) -> JsonResult:
     """A new token.  It is shown once, and kept only as a keyed hash."""
     given = {"budget_share": budget_share, "price_share": price_share, "rate": rate, "expires": expires}
-    return Told(store.create(name=name, role=role, **given))
+    return JsonResult(store.create(name=name, role=role, **given))
 
 
 def revoke_token(
     store: TokenStore, token: Annotated[str, "the id of a token, or a name: all of its tokens"]
-) -> Told:
+) -> JsonResult:
     """End a token, or all of a name, at once."""
-    return Told({"revoked": store.ended(token)})
+    return JsonResult({"revoked": store.ended(token)})
 
 
 RECEIPTS = "The chain: the open part of all links, and the own receipts whole"

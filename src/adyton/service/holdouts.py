@@ -22,8 +22,8 @@ from adyton.holdout.files import texts_array
 from adyton.kernel.exact import decimal_text
 from adyton.operations.holdouts import HoldoutOperations, describe
 from adyton.operations.operation import Operation
+from adyton.operations.results import JsonResult, ReceiptTable
 from adyton.operations.roles import Action, may
-from adyton.operations.shown import ReceiptsTold, Told
 from adyton.operations.tokens import TokenOperations
 from adyton.service.agents.sessions import AgentSessions
 from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
@@ -159,8 +159,8 @@ _AT_A_SERVER: dict[Operation[Any, Any], Callable[..., Any]] = {
     HoldoutOperations.submit: ServedHoldout.submit,
     HoldoutOperations.scores: ServedHoldout.scores,
     HoldoutOperations.standings: lambda holdout, who: holdout.standings(),
-    HoldoutOperations.receipts: lambda holdout, who, after=0: ReceiptsTold(holdout.receipts(who, after)),
-    HoldoutOperations.verify: lambda holdout, who, head=None: Told(holdout.verify(head)),
+    HoldoutOperations.receipts: lambda holdout, who, after=0: ReceiptTable(holdout.receipts(who, after)),
+    HoldoutOperations.verify: lambda holdout, who, head=None: JsonResult(holdout.verify(head)),
 }
 
 

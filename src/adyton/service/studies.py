@@ -29,8 +29,8 @@ from adyton.monitors.answer import MonitorAnswers
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.operations.facts import facts_told
 from adyton.operations.operation import Operation
+from adyton.operations.results import JsonResult, PublicFacts, ReceiptTable
 from adyton.operations.roles import Action, may
-from adyton.operations.shown import PublicFacts, ReceiptsTold, Told
 from adyton.operations.studies import MockOperations, MonitorOperations, StudyOperations
 from adyton.operations.tokens import TokenOperations
 from adyton.planning.known import number_of_values
@@ -291,25 +291,25 @@ class _NothingNew(InFront):
         return self._ledger.charge(order, first)
 
 
-def _budget(study: ServedStudy, who: Identity) -> Told:
+def _budget(study: ServedStudy, who: Identity) -> JsonResult:
     told = study.budget(who)
-    return Told(told, Budget.from_json(told))
+    return JsonResult(told, Budget.from_json(told))
 
 
-def _monitor(study: ServedStudy, who: Identity, number: int) -> Told:
+def _monitor(study: ServedStudy, who: Identity, number: int) -> JsonResult:
     monitor = study._monitor(who, number)
     found = MonitorAnswers(monitor.answers(), monitor.budget())
-    return Told({**found.budget.to_json(), "answers": [one.to_json() for one in found.answers]}, found)
+    return JsonResult({**found.budget.to_json(), "answers": [one.to_json() for one in found.answers]}, found)
 
 
 # What a server does otherwise than a curator.
 _AT_A_SERVER: dict[Operation[Any, Any], Callable[..., Any]] = {
     StudyOperations.describe: lambda study, who: PublicFacts(study.facts()),
     StudyOperations.budget: _budget,
-    StudyOperations.receipts: lambda study, who, after=0, last=None: ReceiptsTold(
+    StudyOperations.receipts: lambda study, who, after=0, last=None: ReceiptTable(
         study.page(who, after, last)
     ),
-    StudyOperations.verify: lambda study, who, head=None: Told(study.verify(head)),
+    StudyOperations.verify: lambda study, who, head=None: JsonResult(study.verify(head)),
     MonitorOperations.answers: _monitor,
 }
 

@@ -15,8 +15,8 @@ from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
-from adyton.transports.cli.making import Given, add_commands, takes, takes_words
 from adyton.transports.cli.monitor import app as monitor
+from adyton.transports.cli.operation_commands import Arguments, add_commands, takes, takes_words
 from adyton.transports.cli.owner.amend import amend
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.checkpoint import app as checkpoint
@@ -100,7 +100,7 @@ def preview(
     study: StudyPlace,
     *,
     sql: Sql = None,
-    given: Given,
+    arguments: Arguments,
     file: Queries = None,
     best: Best = None,
     verbose: Verbose = False,
@@ -109,7 +109,7 @@ def preview(
     """Say what an answer would cost and how wide it would be. Reads nothing."""
 
     def make(curator: Opened) -> Any:
-        words = given()
+        words = arguments()
         match _one_or_several(sql, file, best):
             case list(queries):
                 with numbered(curator, queries, words.get("dialect")):
@@ -126,7 +126,7 @@ def ask(
     study: StudyPlace,
     *,
     sql: Sql = None,
-    given: Given,
+    arguments: Arguments,
     file: Queries = None,
     best: Best = None,
     mock: Annotated[
@@ -144,7 +144,7 @@ def ask(
     """
 
     def make(curator: Asker) -> Any:
-        words = given()
+        words = arguments()
         check_figure(figure)
         match _one_or_several(sql, file, best):
             case list(queries):
@@ -164,7 +164,7 @@ def derive(
     study: StudyFile,
     sql: Annotated[str, typer.Argument(help="A count that an earlier batch determines.", metavar="SQL")],
     *,
-    given: Given,
+    arguments: Arguments,
     verbose: Verbose = False,
     as_csv: Csv = False,
     as_json: Json = False,
@@ -174,7 +174,7 @@ def derive(
     For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
     """
 
-    shown(study, lambda curator: curator.derive(sql, **given()), as_json, as_csv=as_csv, verbose=verbose)
+    shown(study, lambda curator: curator.derive(sql, **arguments()), as_json, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -232,7 +232,7 @@ def receipts(
 def verify(
     study: StudyPlace,
     *,
-    given: Given,
+    arguments: Arguments,
     amended: Annotated[
         Path | None,
         typer.Option(help="The study file that this one amends: is what it spent carried?", metavar="FILE"),
@@ -251,7 +251,7 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, shared = curator.verify(**given()), curator.budget().shared_budget
+            found, shared = curator.verify(**arguments()), curator.budget().shared_budget
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}

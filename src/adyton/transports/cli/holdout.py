@@ -11,7 +11,7 @@ import typer
 
 from adyton.errors import InvalidRequest
 from adyton.operations.holdouts import HoldoutOperations
-from adyton.transports.cli.making import Given, takes
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.cli.scoring import (
     Column,
     File,
@@ -221,7 +221,7 @@ def budget(file: HoldoutPlace, as_json: Json = False) -> None:
 
 
 @takes(HoldoutOperations.verify, only=("head",))
-def verify(file: HoldoutPlace, *, given: Given, as_json: Json = False) -> None:
+def verify(file: HoldoutPlace, *, arguments: Arguments, as_json: Json = False) -> None:
     """Replay the ledger of a holdout from its first receipt to its last.
 
     At an address its links are fetched, and replayed on this side.
@@ -229,7 +229,7 @@ def verify(file: HoldoutPlace, *, given: Given, as_json: Json = False) -> None:
 
     def work() -> dict[str, Any]:
         with opened_holdout(file) as holdout:
-            found = holdout.verify(**given())
+            found = holdout.verify(**arguments())
         return {"receipts": found.receipts, "head": found.head}
 
     done = run(work, as_json)

@@ -10,7 +10,7 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.monitors.answer import MonitorAnswers
 from adyton.operations.studies import MonitorOperations, StudyOperations
-from adyton.transports.cli.making import Given, takes
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.places import Opened, StudyPlace, shown
 from adyton.transports.queries_file import check_asked, read_compared
 from adyton.transports.terminal import Json, Preview, whole
@@ -38,14 +38,16 @@ Queries = Annotated[
 
 
 @takes(StudyOperations.open_monitor)
-def open_monitor(study: StudyPlace, *, given: Given, preview: Preview = False, as_json: Json = False) -> None:
+def open_monitor(
+    study: StudyPlace, *, arguments: Arguments, preview: Preview = False, as_json: Json = False
+) -> None:
     """Pay for a monitor now; whatever is fed into it later costs nothing.
 
     For example: adyton monitor open people.toml --positives 3 --of sums --epsilon 0.5
     """
 
     def make(curator: Opened) -> Any:
-        words = given()
+        words = arguments()
         if preview:
             words.pop("request", None)
             return curator.preview_monitor(**words)
@@ -60,7 +62,7 @@ def feed(
     number: Number,
     *,
     sql: Sql = None,
-    given: Given,
+    arguments: Arguments,
     file: Queries = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +73,7 @@ def feed(
 
     def make(curator: Opened) -> Any:
         check_asked(sql, file)
-        words, monitor = given(), curator.monitor(whole(number, "NUMBER"))
+        words, monitor = arguments(), curator.monitor(whole(number, "NUMBER"))
         if sql is not None:
             if "above" not in words:
                 raise InvalidRequest("each number is compared with a threshold: give one, as in --above 100")

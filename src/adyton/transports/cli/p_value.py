@@ -10,7 +10,7 @@ import typer
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
 from adyton.operations.studies import StudyOperations
-from adyton.transports.cli.making import Given, takes
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.places import StudyPlace, file_of, opened
 from adyton.transports.terminal import Json, show
 
@@ -32,7 +32,7 @@ def p_value(
     study: StudyPlace,
     *,
     alpha: Alpha = "0.05",
-    given: Given,
+    arguments: Arguments,
     publish: Publish = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -47,7 +47,7 @@ def p_value(
     """
 
     def make() -> Any:
-        words = given()
+        words = arguments()
         p = words.get("p_value")
         if publish and p is None:
             raise InvalidRequest("--publish records a result: give it with --p")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from adyton.curator import Curator
-from adyton.transports.cli.making import Given, takes_words
 from adyton.transports.cli.monitor import Number, OneOrAll
+from adyton.transports.cli.operation_commands import Arguments, takes_words
 from adyton.transports.cli.synthesize import bins_of
 from adyton.transports.places import shown
 from adyton.transports.queries_file import check_asked, read_queries
@@ -56,7 +56,7 @@ def open_pmw(
     *,
     bins: Bins = None,
     tolerance: Tolerance = None,
-    given: Given,
+    arguments: Arguments,
     preview: Preview = False,
     as_json: Json = False,
 ) -> None:
@@ -68,7 +68,7 @@ def open_pmw(
     """
 
     def make(curator: Curator) -> Any:
-        words = given()
+        words = arguments()
         words |= {"queries": whole(queries, "--queries"), "bins": bins_of(bins), "tolerance": tolerance}
         names = [name.strip() for name in columns.split(",")]
         if preview:
@@ -86,7 +86,7 @@ def feed(
     *,
     sql: Sql = None,
     file: File = None,
-    given: Given,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Ask PMW for a count: guessed, or measured with noise where the guess is found wrong.
@@ -98,8 +98,8 @@ def feed(
         check_asked(sql, file)
         pmw = curator.pmw(whole(number, "NUMBER"))
         if sql is not None:
-            return pmw.feed(sql, **given())
-        return pmw.feed_many(read_queries(file or Path()), **given())
+            return pmw.feed(sql, **arguments())
+        return pmw.feed_many(read_queries(file or Path()), **arguments())
 
     shown(study, make, as_json)
 

@@ -14,9 +14,9 @@ import typer
 
 from adyton.errors import InvalidRequest
 from adyton.operations.holdouts import HoldoutOperations
-from adyton.operations.shown import shown_of
+from adyton.operations.results import printable
 from adyton.show import Sheet
-from adyton.transports.cli.making import Given, in_place, takes
+from adyton.transports.cli.operation_commands import Arguments, in_place, takes
 from adyton.transports.places import HoldoutPlace, opened_holdout, opened_leaderboard
 from adyton.transports.terminal import Json, show
 
@@ -66,7 +66,7 @@ def score(
     predictions: Predictions,
     *,
     column: Column = None,
-    given: Given,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Score predictions. The same ones again are free."""
@@ -74,7 +74,7 @@ def score(
     def make(holdout: Any) -> Any:
         from adyton.holdout.classes.files import read_submitted
 
-        return holdout.score(read_submitted(predictions, column), **given())
+        return holdout.score(read_submitted(predictions, column), **arguments())
 
     _shown(opened_holdout, file, make, as_json)
 
@@ -103,7 +103,7 @@ def compare(
 
 @takes(HoldoutOperations.best_of, only=("scores",))
 def best(
-    file: HoldoutPlace, models: Models, *, column: Column = None, given: Given, as_json: Json = False
+    file: HoldoutPlace, models: Models, *, column: Column = None, arguments: Arguments, as_json: Json = False
 ) -> None:
     """Choose the best of several models, for the price of one score whatever their number.
 
@@ -117,7 +117,7 @@ def best(
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise InvalidRequest(f"two files have the same name {twice[0]!r}, by which models are known")
         sent = {path.stem: read_submitted(path, column) for path in models}
-        return holdout.best_of(sent, **given())
+        return holdout.best_of(sent, **arguments())
 
     _shown(opened_holdout, file, make, as_json)
 
@@ -129,7 +129,7 @@ def submit(
     predictions: Values,
     *,
     column: Column = None,
-    given: Given,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Score predictions for the leaderboard, as a model of an entrant. The same ones again are free, and
@@ -144,7 +144,7 @@ def submit(
     def make(board: Any) -> Any:
         from adyton.holdout.files import read_values
 
-        return board.submit(entrant, read_values(predictions, column), **given())
+        return board.submit(entrant, read_values(predictions, column), **arguments())
 
     _shown(opened_leaderboard, file, make, as_json)
 
@@ -166,7 +166,7 @@ def close(file: HoldoutPlace, predictions: Last, column: Column = None, as_json:
 
 def scores(file: HoldoutPlace, as_json: Json = False) -> None:
     """List every score so far. On a server the own ones; for owners and auditors all. Free of charge."""
-    show(lambda: in_place(opened_holdout, file, lambda holdout: shown_of(holdout.scores())), as_json)
+    show(lambda: in_place(opened_holdout, file, lambda holdout: printable(holdout.scores())), as_json)
 
 
 @takes(HoldoutOperations.standings, only=())

@@ -12,7 +12,7 @@ import typer
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.atoms import Bins as BinsOfColumns
-from adyton.transports.cli.making import Given, takes_words
+from adyton.transports.cli.operation_commands import Arguments, takes_words
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Force, Json, Preview, StudyFile, show, whole, whole_if_said
 
@@ -47,7 +47,7 @@ def synthesize(
     rows: Rows = None,
     bins: Bins = None,
     ways: Ways = None,
-    given: Given,
+    arguments: Arguments,
     figure: Figure = None,
     preview: Preview = False,
     force: Force = False,
@@ -64,7 +64,7 @@ def synthesize(
         from adyton.curator.mock_file import check_output, write_table
         from adyton.synthesis.result import MADE
 
-        named = given()
+        named = arguments()
         check_figure(figure)
         with open_study(study) as curator:
             if output is not None:

@@ -24,7 +24,7 @@ from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
 from adyton.transports.http.formats import send_body
 from adyton.transports.http.intake import again, read_body
-from adyton.transports.http.routes import kept, key_of
+from adyton.transports.http.routes import cached_answer, key_of
 from adyton.transports.http.watching import Metrics, is_traced
 from adyton.transports.pages.headers import completed
 
@@ -93,4 +93,4 @@ class Quick:
             query = body_of(_ASK).model_validate(json.loads(content))
         except (ValueError, RecursionError, ValidationError):
             return content
-        return await desk.done(sender, lambda: kept(_ASK, study, who, query.words(), key))
+        return await desk.done(sender, lambda: cached_answer(_ASK, study, who, query.words(), key))

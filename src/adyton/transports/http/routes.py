@@ -88,9 +88,9 @@ async def _answer(
         return await desk.done(sender, lambda: written(desk.house.listed(sender, operation), accept))
     found, who = desk.house.place(sender, operation, name)
     desk.check_batch(words.get("queries", []))
-    if operation.kept:
+    if operation.cached:
         key = key_of(who, accept.encode("latin-1"), await request.body())
-        return await desk.done(sender, lambda: kept(operation, found, who, words, key))
+        return await desk.done(sender, lambda: cached_answer(operation, found, who, words, key))
 
     def work() -> Response:
         as_table = "query" in words and (ARROW in accept or CSV in accept)
@@ -112,7 +112,7 @@ def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
     return who, accept, content
 
 
-def kept(
+def cached_answer(
     operation: Operation[Any, Any], found: Any, who: Identity, words: dict[str, Any], key: Key
 ) -> Response:
     """A repeat is kept as it leaves."""

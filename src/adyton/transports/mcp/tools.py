@@ -15,9 +15,9 @@ from adyton.certify import Answer, Preview, json_text
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.operations.holdouts import HoldoutOperations
 from adyton.operations.operation import Operation
+from adyton.operations.results import printable
 from adyton.operations.roles import may
 from adyton.operations.server import ServerOperations
-from adyton.operations.shown import shown_of
 from adyton.operations.studies import StudyOperations
 from adyton.operations.table import EXCEPTIONS, operations
 from adyton.service.house import House, Served, Visitor
@@ -146,7 +146,7 @@ def _told(operation: Operation[Any, Any], found: Served, who: Identity, made: An
                 return ToolResult({"previews": previews, "own": found.own(who)}, said)
         if operation is StudyOperations.budget and left is not None:
             return ToolResult(made.to_json(), words.budget_said(made.to_json(), left))
-    shown = shown_of(made)
+    shown = printable(made)
     told = shown.to_json()
     said = _SAID[operation](told) if operation in _SAID else words.shown_said(shown)
     return ToolResult(told if isinstance(told, dict) else {operation.name: told}, said)

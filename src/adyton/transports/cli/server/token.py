@@ -11,7 +11,7 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.operations.tokens import TokenOperations, make_token, revoke_token
 from adyton.show import Sheet
-from adyton.transports.cli.making import Given, takes
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.terminal import Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -23,13 +23,13 @@ File = Annotated[Path, typer.Argument(help="The study file or holdout file.", sh
 
 @app.command()
 @takes(TokenOperations.make_token)
-def create(file: File, *, given: Given, as_json: Json = False) -> None:
+def create(file: File, *, arguments: Arguments, as_json: Json = False) -> None:
     """Make a token. It is shown once, and kept only as a keyed hash.
 
     For example: adyton token create people.toml --role analyst --name ana --budget-share 0.25
     """
 
-    done = run(lambda: make_token(_tokens(file), **given()).to_json(), as_json)
+    done = run(lambda: make_token(_tokens(file), **arguments()).to_json(), as_json)
     if not as_json:
         typer.echo(f"Token for {done['name']} ({done['role']}), shown once and never again:")
         typer.echo(done["token"])
@@ -44,9 +44,9 @@ def list_(file: File, as_json: Json = False) -> None:
 
 @app.command()
 @takes(TokenOperations.revoke_token)
-def revoke(file: File, *, given: Given, as_json: Json = False) -> None:
+def revoke(file: File, *, arguments: Arguments, as_json: Json = False) -> None:
     """End a token, at once and in all processes."""
-    done = run(lambda: revoke_token(_tokens(file), **given()).to_json(), as_json)
+    done = run(lambda: revoke_token(_tokens(file), **arguments()).to_json(), as_json)
     if not as_json:
         typer.echo(f"Revoked: {', '.join(done['revoked'])}.")
 

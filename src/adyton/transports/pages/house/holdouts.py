@@ -14,7 +14,7 @@ from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
 from adyton.transports.pages.forms import Sent
-from adyton.transports.pages.made import CHOOSE, values_of
+from adyton.transports.pages.operation_forms import CHOOSE, values_of
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
 

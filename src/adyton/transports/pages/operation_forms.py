@@ -17,8 +17,8 @@ from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest, NotFound
 from adyton.holdout.files import read_values
 from adyton.operations.operation import Operation
+from adyton.operations.results import printable
 from adyton.operations.roles import Action, may
-from adyton.operations.shown import shown_of
 from adyton.operations.table import EXCEPTIONS, operations
 from adyton.operations.words import VOCABULARY, Word
 from adyton.service.holdouts import ServedHoldout
@@ -35,7 +35,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _KINDS = (".csv", ".npy", ".parquet", ".jsonl")
 CHOOSE = "choose a file with one prediction for each item, in their order"
 _LEFT_OUT = {one.operation for one in EXCEPTIONS if one.surface == "page"}
-MADE = {one.page: one for one in operations() if "/do/" in one.page and one not in _LEFT_OUT}
+FORMS = {one.page: one for one in operations() if "/do/" in one.page and one not in _LEFT_OUT}
 
 
 @routes.get("/studies/{name}/do")
@@ -44,8 +44,8 @@ async def more(page: ThePage, name: str) -> Response:
     """What else can be done, and whether that is charged."""
     _, who = page.desk.house.anything(page.visitor, name, Action.LOOK)
     of = page.desk.house.kind(name)
-    mine = [one for one in MADE.values() if one.place.of == of and one.action and may(who.role, one.action)]
-    return await page.show("more.html", "More", of=name, known=mine)
+    mine = [one for one in FORMS.values() if one.place.of == of and one.action and may(who.role, one.action)]
+    return await page.show("operations.html", "More", of=name, known=mine)
 
 
 @routes.get("/studies/{name}/do/{tool}")
@@ -73,7 +73,7 @@ async def do(page: ThePage, name: str, tool: str) -> Response:
 
 def _meant(page: Page, name: str, tool: str) -> tuple[Operation[Any, Any], Served]:
     kind = page.request.url.path.split("/")[1]
-    operation = MADE.get(f"/{kind}/{{name}}/do/{tool}")
+    operation = FORMS.get(f"/{kind}/{{name}}/do/{tool}")
     if operation is None:
         raise NotFound
     return operation, page.desk.house.place(page.visitor, operation, name)[0]
@@ -92,7 +92,7 @@ async def _form(
     field = "" if error is None else str(error.facts.get("field", ""))
     field = field if field in {word.name for word in words} else ""
     return await page.show(
-        "made.html",
+        "operation_form.html",
         "More",
         title=operation.title,
         of=found.name,
@@ -118,13 +118,12 @@ async def _done(page: Page, operation: Operation[Any, Any], found: Served, given
             check_values(found, given, LIMITS.free_values)
         made = found.perform(operation, who, given)
         several = made if isinstance(made, list) and all(hasattr(one, "sheet") for one in made) else [made]
-        sheets = [shown_of(one).sheet() for one in several]
+        sheets = [printable(one).sheet() for one in several]
         return [(replace(sheet, rows=sheet.shown()), sheet.all_notes()) for sheet in sheets]
 
     sheets = await page.done(work)
-    return await page.show(
-        "done.html", "More", title=operation.title, of=found.name, operation=operation, sheets=sheets
-    )
+    title, template = operation.title, "operation_result.html"
+    return await page.show(template, "More", title=title, of=found.name, operation=operation, sheets=sheets)
 
 
 def _typed(page: Page, found: Served, word: Word) -> Any:

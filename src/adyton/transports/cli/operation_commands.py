@@ -16,13 +16,13 @@ from typing import Annotated, Any
 import typer
 
 from adyton.operations.operation import Operation
-from adyton.operations.shown import shown_of
+from adyton.operations.results import printable
 from adyton.operations.table import operations
 from adyton.operations.words import VOCABULARY, Word
 from adyton.transports.places import HoldoutPlace, StudyPlace, opened_holdout, opened_server, shown
 from adyton.transports.terminal import Json, one_price, show, whole
 
-Given = Callable[[], dict[str, Any]]
+Arguments = Callable[[], dict[str, Any]]
 ServerAddress = Annotated[
     str, typer.Argument(help="The address of a server, https://host.", metavar="ADDRESS", show_default=False)
 ]
@@ -38,7 +38,7 @@ Command = Callable[..., None]
 def takes(
     operation: Operation[Any, Any], *, but: Sequence[str] = (), only: Sequence[str] | None = None
 ) -> Callable[[Command], Command]:
-    """The arguments of an operation take the place of the parameter ``given``, which says what they were.
+    """The arguments of an operation take the place of the parameter ``arguments``, which says what they were.
 
     ``only``: these, which may be left out; what the operation is done with is then not loaded.
     """
@@ -68,11 +68,11 @@ def _with_words(function: Command, words: Sequence[Word], text: str, skipped: Se
     for name, parameter in own.items():
         if name in skipped:
             continue
-        parameters += _parameters(words) if name == "given" else [parameter.replace(kind=_KEYWORD)]
+        parameters += _parameters(words) if name == "arguments" else [parameter.replace(kind=_KEYWORD)]
 
     def command(**said: Any) -> None:
-        if "given" in own:
-            said["given"] = partial(_read, words, {word.name: said.pop(word.name) for word in words})
+        if "arguments" in own:
+            said["arguments"] = partial(_read, words, {word.name: said.pop(word.name) for word in words})
         function(**said)
 
     command.__name__, command.__doc__ = function.__name__, text
@@ -88,19 +88,18 @@ def _parameters(words: Sequence[Word]) -> list[inspect.Parameter]:
 
 def _parameter(word: Word) -> inspect.Parameter:
     """An argument where it is one in Python too, and has to be given; otherwise an option."""
-    kind: Any = (
-        bool if word.type is bool else list[Path] if word.name == "models" else Path if word.items else str
-    )
-    default: Any = inspect.Parameter.empty if word.required else None
+    kind: Any = bool if word.is_flag else Path if word.items else str
+    default: Any = word.default if word.is_flag or word.default is None else str(word.default)
     if word.required and (word.positional or word.items):
         info: Any = typer.Argument(help=word.sentence, show_default=False)
     else:
         flags = [word.option] if word.flag or word.default is False else []
-        metavar = None if word.type is bool else word.metavar
+        metavar = None if word.is_flag else word.metavar
         info = typer.Option(*flags, help=word.sentence, metavar=metavar, show_default=False)
-        default = word.default if word.default is None or word.type is bool else str(word.default)
-        kind = kind if word.required or word.default is not None else kind | None
-        default = inspect.Parameter.empty if word.required else default
+    if word.required:
+        default = inspect.Parameter.empty
+    elif default is None:
+        kind = kind | None
     return inspect.Parameter(word.name, _KEYWORD, default=default, annotation=Annotated[kind, info])
 
 
@@ -132,9 +131,11 @@ def command_of(operation: Operation[Any, Any]) -> Command:
     """What opens the place that was named, does it there, and prints the result."""
     place_kind = {"study": StudyPlace, "holdout": HoldoutPlace}.get(operation.place.of, ServerAddress)
 
-    def work(place: Any, *, given: Given, values_column: Column = None, as_json: Json = False) -> None:
+    def work(
+        place: Any, *, arguments: Arguments, values_column: Column = None, as_json: Json = False
+    ) -> None:
         def made(thing: Any) -> Any:
-            return shown_of(operation.apply(thing, _with_files(operation, given(), values_column)))
+            return printable(operation.apply(thing, _with_files(operation, arguments(), values_column)))
 
         if operation.place.of == "study":
             shown(place, made, as_json)
@@ -142,7 +143,7 @@ def command_of(operation: Operation[Any, Any]) -> Command:
             opener: Any = opened_holdout if operation.place.of == "holdout" else opened_server
             show(lambda: in_place(opener, place, made), as_json)
 
-    work.__annotations__ |= {"place": place_kind, "as_json": Json, "given": Given, "values_column": Column}
+    work.__annotations__["place"] = place_kind
     work.__name__ = operation.name
     text = _help(f"{operation.help}." + (f"\n\n{operation.about}" if operation.about else ""), operation)
     skipped = () if operation.sends_items else ("values_column",)

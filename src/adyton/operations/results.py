@@ -9,7 +9,7 @@ from typing import Any, Self
 from adyton.show import Sheet, Shown, in_short
 
 
-class Told(Shown):
+class JsonResult(Shown):
     """A JSON object or a list, which prints as a table; ``like`` prints better, where that is known."""
 
     def __init__(self, told: Any, like: Shown | None = None) -> None:
@@ -38,7 +38,7 @@ class Told(Shown):
         return Sheet("", ("", ""), pairs, left_aligned=2)
 
 
-class PublicFacts(Told):
+class PublicFacts(JsonResult):
     """The public facts of a study or a holdout."""
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -58,7 +58,7 @@ class PublicFacts(Told):
         )
 
 
-class ReceiptsTold(Told):
+class ReceiptTable(JsonResult):
     """Receipts as a server sends them, or those of a holdout."""
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -76,11 +76,11 @@ class ReceiptsTold(Told):
         return Sheet("Receipts", headers, rows, () if rows else ("There are none.",), left_aligned=4)
 
 
-def shown_of(made: Any) -> Any:
+def printable(made: Any) -> Any:
     """Any result, so that it prints and has JSON."""
     if hasattr(made, "to_json"):
         return made
-    return Told([one.to_json() if hasattr(one, "to_json") else one for one in made])
+    return JsonResult([one.to_json() if hasattr(one, "to_json") else one for one in made])
 
 
 def _values(one: Any) -> Sequence[Any]:
