@@ -162,7 +162,7 @@ def test_an_operation_is_one_entry_and_one_function(tmp_path: Path) -> None:
     text = table.read_text(encoding="utf-8")
     before, listed = (
         "from adyton.curator import Curator\n",
-        '    place = Place("study", "/v1/studies/{study}", "study")\n',
+        '    place = OperationPlace("study", "/v1/studies/{study}", "study")\n',
     )
     assert before in text
     assert listed in text

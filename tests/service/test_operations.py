@@ -55,7 +55,6 @@ NOT_OPTIONS = {
     "column",
     "token",
 }
-AT_THE_END = {"after"}  # of a page of receipts: a command has all of them
 
 
 def name_of(operation: Operation[Any, Any]) -> str:
@@ -148,8 +147,8 @@ def test_every_operation_is_a_command_with_its_options(operation: Operation[Any,
         option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
     }
     assert not flag or f"--{flag}" in known
-    for word in operation.words:
-        if word.name not in NOT_OPTIONS | AT_THE_END:
+    for word in operation.arguments:
+        if word.name not in NOT_OPTIONS:
             assert word.option.split("/")[0] in known, word.name
     if not flag:
         assert ("It is charged." if operation.spends else "Free of charge.") in str(command.help)
@@ -312,7 +311,15 @@ def test_commands_that_are_made_work_in_a_file_and_at_an_address(place: str, fol
     assert printed("studies", place) == ["people"]
     assert printed("holdouts", place) == []
     bounds = printed(
-        "suggest-bounds", f"{place}/people", "income", "--share", "0.001", "--request", "a made one"
+        "suggest-bounds",
+        f"{place}/people",
+        "income",
+        "--share",
+        "0.001",
+        "--low-fraction",
+        "0.45",
+        "--high-fraction",
+        "0.55",
     )
     assert bounds["asked"]["receipt"]["number"] > 0
     file = str(folder / "test.toml")

@@ -104,9 +104,14 @@ class Operation(Generic[P, R]):
         return self.shown(own(**words) if own is not None else self.function(thing, **words))
 
     @cached_property
+    def arguments(self) -> tuple[Word, ...]:
+        """Those of its function, but for what it is done with."""
+        return tuple(words_of(self.function, self.own, self.without))
+
+    @property
     def words(self) -> tuple[Word, ...]:
-        """What it is given, but for what names its place."""
-        return (*words_of(self.function, self.own, self.without), *self.more)
+        """What a server is sent, but for what names the place."""
+        return (*self.arguments, *self.more)
 
     @property
     def sends_items(self) -> bool:
