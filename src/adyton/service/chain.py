@@ -12,8 +12,8 @@ from adyton.curator.receipts import ShownHeader, ShownLink, ShownReceipt, shown_
 from adyton.documents import Document, Units
 from adyton.errors import InvalidRequest
 from adyton.kernel.ledger import Ledger, Receipt
+from adyton.operations.roles import Action, may
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 
 PAGE = 500
 
