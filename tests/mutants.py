@@ -112,6 +112,8 @@ def other_expressions(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Subscript(of, ast.Constant(1), node.ctx)  # -1 is the same of a list of one
         case ast.Constant(int(value)):
             yield from (ast.Constant(value + 1), ast.Constant(value - 1))
+        case ast.Constant(float(value)):
+            yield from (ast.Constant(other) for other in ([2 * value, value / 2] if value else [1.0]))
         case ast.Call(ast.Name(name), [first, *_]) if name in UNWRAPPED:
             yield first
         case ast.Call(ast.Name(name), arguments, named) if name in SWAPPED:
@@ -409,7 +411,7 @@ class Judge:
             known |= {file: {"now": now[file], "tests": {}} for file in now.keys() - known.keys()}
             for name, reached in found.items():
                 known[file_of(name)]["tests"][name] = reached
-            REACHED.write_text(json.dumps(known))
+            REACHED.write_text(json.dumps(stored | known))
         return {name: Reached(*own) for file in known.values() for name, own in file["tests"].items()}
 
     def _still_true(self, known: dict[str, Any]) -> bool:
@@ -419,7 +421,7 @@ class Judge:
             return False
         if killer is None:  # who made it run forever is not known
             return bool(known["outcome"] != "survived")
-        return killer in self.items and known["tried"] == {file_of(killer): [self._print(file_of(killer))]}
+        return known["tried"] == {file_of(killer): [self._print(file_of(killer))]}
 
     @staticmethod
     @cache
@@ -629,6 +631,7 @@ def main() -> int:
     )
     parser.add_argument("--line", type=int, help="only mutants of this line")
     parser.add_argument("--list", action="store_true", help="only name the mutants")
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="only these tests judge")
     parser.add_argument("--found", action="store_true", help="run nothing: what earlier runs found")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs found")
     parser.add_argument(
@@ -651,19 +654,19 @@ def main() -> int:
         for module, path in stored.items()
     }
     if not asked.found:
-        run(Judge(mutants, report, asked.seconds))
+        run(Judge(mutants, report, asked.seconds), asked.tests)
     results = [report[one.module][one.key] for one in mutants if one.key in report[one.module]]
     if len(results) < len(mutants):
         print(f"{len(mutants) - len(results)} of {len(mutants)} places are not judged")
     return verdict(results, len(results) == len(mutants) and asked.line is None, len(wanted) == len(modules))
 
 
-def run(judge: Judge) -> None:
+def run(judge: Judge, tests: list[str]) -> None:
     import pytest
 
     quiet = ["-s", "-qq", "--no-summary", "--tb=native", "-p", "no:cacheprovider", "-p", "no:xdist"]
     os.chdir(ROOT)
-    pytest.main([*TESTS, *quiet, "--continue-on-collection-errors"], plugins=[judge])
+    pytest.main([*tests, *quiet, "--continue-on-collection-errors"], plugins=[judge])
 
 
 if __name__ == "__main__":
