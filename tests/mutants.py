@@ -37,6 +37,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, cache, cached_property
 from hashlib import sha256
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -229,7 +230,8 @@ def mutants_of(module: str) -> Iterator[Mutant]:
                 yield from within(child, called, inside, inner)
 
     every = (mutant.named(text.splitlines()) for mutant in within(tree, "", None, range(0)))
-    return (mutant for mutant in every if not for_type_checkers(mutant))
+    kept = [mutant for mutant in every if not for_type_checkers(mutant)]
+    yield from sorted(kept, key=lambda mutant: mutant.function is None)  # those take longest
 
 
 def only_words(node: ast.AST, name: str) -> bool:
@@ -297,7 +299,7 @@ def fails(item: Any, following: Any) -> bool:
 
 
 def reached_by(items: list[Any], modules: list[Path]) -> dict[str, Reached]:
-    """Of each test that passes."""
+    """Of each test that passes, and starts no process: that would import what is not changed."""
     files = {str(path): path.relative_to(SOURCE).as_posix() for path in modules}
     known: dict[str, Reached] = {}
 
@@ -316,17 +318,32 @@ def reached_by(items: list[Any], modules: list[Path]) -> dict[str, Reached]:
             lines[files[code.co_filename]].add(frame.f_lineno)
         return tracer
 
+    started: list[str] = []
+    note_processes(subprocess.Popen, "__init__", started)
+    note_processes(BaseProcess, "start", started)
     for item, following in zip(items, [*items[1:], None], strict=True):
         lines, start = defaultdict[str, set[int]](set), time.process_time()
+        started.clear()
         unseen: dict[CodeType, set[int]] = {}
         sys.settrace(tracer)
         threading.settrace(tracer)
         failed = fails(item, following)
         sys.settrace(None)
-        if not failed:
+        if not failed and not started:
             seconds = round(time.process_time() - start, 3)
             known[item.nodeid] = Reached(seconds, {module: sorted(own) for module, own in lines.items()})
     return known
+
+
+def note_processes(kind: Any, name: str, started: list[str]) -> None:
+    """Writes down what starts a process by this method."""
+    usual = getattr(kind, name)
+
+    def noted(*args: Any, **named: Any) -> Any:
+        started.append(name)
+        return usual(*args, **named)
+
+    setattr(kind, name, noted)
 
 
 def file_of(name: str) -> str:
@@ -375,7 +392,7 @@ class Judge:
         self.reached = self._reached(session.items)
         failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
-            print(f"{file}: {number} fail as it is, and judge nothing")
+            print(f"{file}: {number} fail as it is, or start a process, and judge nothing")
         for mutant in track(self.mutants, description="mutants"):
             known = self.report[mutant.module].get(mutant.key)
             if known is None or not self._still_true(known):
