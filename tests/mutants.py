@@ -32,7 +32,7 @@ import threading
 import time
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, cache, cached_property
@@ -358,6 +358,20 @@ def fingerprint(*paths: Path) -> str:
     return sha256(b"\0".join(one.read_bytes() for one in every)).hexdigest()[:16]
 
 
+@cache
+def text_of(function: Any) -> str:
+    plain = getattr(getattr(function, "hypothesis", None), "inner_test", function)
+    return sha256(inspect.getsource(plain).encode()).hexdigest()[:12] if function else ""
+
+
+def by_text(tests: dict[str, str]) -> dict[str, list[str]]:
+    """The digest of each function, and which of its cases."""
+    found = defaultdict[str, list[str]](list)
+    for name in sorted(tests):
+        found[tests[name]].append(name)
+    return found
+
+
 @dataclass
 class Judge:
     """A plugin of pytest: in place of running what was collected it runs the mutants."""
@@ -438,26 +452,19 @@ class Judge:
             return False
         if killer is None:  # who made it run forever is not known
             return bool(known["outcome"] != "survived")
-        return known["tried"] == {file_of(killer): [self._print(file_of(killer))]}
+        return killer not in self.items or known["tried"] == by_text({killer: self._text(killer)})
 
-    @staticmethod
-    @cache
-    def _print(file: str) -> str:
-        return fingerprint(ROOT / file)
-
-    def _tried(self, known: dict[str, Any] | None) -> set[str]:
+    def _tried(self, known: dict[str, Any] | None) -> dict[str, str]:
         """The tests that saw no difference, as they are today."""
         if known is None or known["source"] != fingerprint(SOURCE / known["module"]):
-            return set()
+            return {}
         every = known["tried"].items() if known["outcome"] == "survived" else ()
-        return {name for file, (now, *names) in every if now == self._print(file) for name in names}
+        names = {name: text for text, own in every for name in own}
+        return {n: text for n, text in names.items() if n not in self.items or text == self._text(n)}
 
-    def _files(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Each file of ``names`` as it is today, and which of its tests."""
-        found = defaultdict[str, list[str]](list)
-        for name in sorted(names):
-            found[file_of(name)].append(name)
-        return {file: [self._print(file), *own] for file, own in found.items()}
+    def _text(self, name: str) -> str:
+        """A digest of what the function of a test says."""
+        return text_of(getattr(self.items[name], "function", None))
 
     @cached_property
     def _dearness(self) -> dict[str, float]:
@@ -493,7 +500,7 @@ class Judge:
                 chosen.append(name)
         return chosen
 
-    def _judged(self, mutant: Mutant, chosen: list[str], tried: set[str]) -> dict[str, Any]:
+    def _judged(self, mutant: Mutant, chosen: list[str], tried: dict[str, str]) -> dict[str, Any]:
         start = time.perf_counter()
         longest = 1 + 2 * sum(self.reached[name].seconds for name in chosen)
         if not chosen:
@@ -506,11 +513,11 @@ class Judge:
             code, functions = mutant.code(), self.functions[str(SOURCE / mutant.module), mutant.function]
             assert functions, mutant.key
             outcome, killer = in_fork(lambda: self._killed(code, functions, chosen), longest)
-        of_killer = killer and {file_of(killer): [self._print(file_of(killer))]}
+        met = {name: self._text(name) for name in ([killer] if killer else chosen)}
         return {
             "outcome": outcome, "killer": killer, "module": mutant.module, "line": mutant.line, "text": mutant.text,
             "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of,
-            "tried": of_killer or self._files({*chosen, *tried}), "seconds": round(time.perf_counter() - start, 2),
+            "tried": by_text(met if killer else tried | met), "seconds": round(time.perf_counter() - start, 2),
         }  # fmt: skip
 
     def _killed(
