@@ -6,18 +6,19 @@ import base64
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.kernel.ledger import base, links, marks, texts, validity
+from adyton.errors import BudgetRefused, Forbidden, InvalidRequest, LedgerCorrupt
+from adyton.kernel.ledger import MemoryLedger, base, links, marks, texts, validity
 from adyton.kernel.ledger.links import Cap, Header, Order, Receipt
 from adyton.kernel.ledger.replaying import replay, replay_open
 from adyton.kernel.ledger.stored.restoring import restoring_order
-from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.subjects import ReceiptSubject, subject_from
 from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.refusals import refusal_of
 
@@ -120,6 +121,8 @@ def test_the_facts_of_a_receipt_are_those_of_its_kind() -> None:
             assert refused(lambda kind=kind, facts=facts: ReceiptSubject(kind, **facts)) == (
                 kind not in queries
             )
+        assert refused(lambda kind=kind: ReceiptSubject(kind, receipts=1))
+        assert refused(lambda kind=kind: ReceiptSubject(kind, head="h"))
         counts_all = refused(lambda kind=kind: ReceiptSubject(kind, table="t", counts_all=True))
         assert counts_all == (kind != "query")
     wrong: tuple[dict[str, Any], ...] = (
@@ -146,6 +149,12 @@ def test_the_facts_of_a_receipt_are_those_of_its_kind() -> None:
         ReceiptSubject("query", (), None, ("Count",)).key,
     ]
     assert keys == ["all units of t", "spread", "Count, Mean of t", None]
+    known = ReceiptSubject("query", ("q", "r"), "\u00e9", ("Count",))
+    assert known.text == '{"kind":"query","texts":["q","r"],"table":"\u00e9","measures":["Count"]}'
+    assert subject_from(known.text) == known
+    for text in (known.text.replace(":", ": ", 1), known.text.replace('"texts":["q","r"]', '"texts":[]')):
+        with pytest.raises(ValueError, match="written down"):
+            subject_from(text)
 
 
 def test_a_record_for_validity_is_read_as_it_was_written() -> None:
@@ -306,6 +315,70 @@ def test_small_rules_of_a_ledger() -> None:
     ]  # fmt: skip
 
 
+# Ledgers in front of others --------------------------------------------------------------------------------
+
+
+class Shared(base.InFront, base.WithSharedBudget):
+    """A ledger whose shared budget counts in numbers of its own."""
+
+    closed = began_shared_budget = False
+
+    def counted(self, receipt: Receipt) -> Receipt:
+        return replace(receipt, number=receipt.number + 10)
+
+    def counted_totals(self) -> base.Totals:
+        return base.Totals(50)
+
+    def all_counted(self) -> Iterator[Receipt]:
+        return map(self.counted, self.receipts())
+
+    def place(self, number: int | None) -> int:
+        return 100 + (number or 0)
+
+    def left_in_shared_budget(self, receipt: Receipt | None) -> int:
+        return 3 if receipt is None else 2
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_validity_goes_by_a_shared_budget_where_there_is_one() -> None:
+    """Mutants: the other ledger's number, total, place or rest."""
+    ledger = MemoryLedger(HEADER)
+    first = ledger.charge(order()).receipt
+    shared = Shared(ledger)
+    front = base.InFront(shared)
+    assert [base.with_shared_budget(one) for one in (ledger, base.InFront(ledger), front)] == [
+        None,
+        None,
+        shared,
+    ]
+    assert [base.counted(one, first).number for one in (ledger, front)] == [1, 11]
+    assert [base.counted_number(one, number) for one in (ledger, front) for number in (1, 9)] == [1, 9, 11, 9]
+    assert [base.counted_totals(one).receipts for one in (ledger, front)] == [1, 50]
+    assert [[r.number for r in base.all_counted(one)] for one in (ledger, front)] == [[1], [11]]
+    assert [base.place_of(one, 1) for one in (ledger, front)] == [1, 101]
+    assert [base.next_place(one) for one in (ledger, front)] == [2, 100]
+    assert [base.least_left(one, left) for one in (ledger, front) for left in (5, 1)] == [5, 1, 3, 1]
+    assert [base.least_left(one, 5, first) for one in (ledger, front)] == [5, 2]
+    front.close()
+    assert shared.closed
+
+
+def test_what_stands_in_front_asks_what_is_behind() -> None:
+    """Mutants: another default on the way."""
+    ledger = MemoryLedger(HEADER)
+    front = base.InFront(ledger)
+    first = front.charge(order()).receipt
+    assert (front.annotate(1, 0, "a"), front.notes(1), front.notes(1, 1)) == (True, ["a"], [])
+    assert (front.remember(1, "x", 3), front.final_cost(1), front.recall(1)) == ("x", FinalCost(3), "x")
+    assert front.find() == [first] == front.find("note") == list(front.receipts())
+    assert (front.find(after=1), front.find(below=1), front.find(most=0)) == ([], [], [])
+    assert (front.left(7), front.spent(), front.spent_radius(), front.spent_by(None)) == (93, 7, 3, 7)
+    assert (front.name, front.most_at_once, front.charges_left()) == (None, None, None)
+    assert not base.Mark("a", 0, "a", 0, 0, 0, 0, 0, 0).closed
+
+
 # Marks and copies ------------------------------------------------------------------------------------------
 
 
@@ -342,6 +415,38 @@ def test_what_was_lost_becomes_one_receipt() -> None:
             restoring_order(HEADER, wrong, mark, base.Totals(2, 30, 12, 7, 1))
 
 
+def test_a_copy_goes_on_after_all_that_was_lost() -> None:
+    """Mutants: a number that is used again, what was open before and is answered again."""
+    whole, copy = MemoryLedger(HEADER), MemoryLedger(HEADER)
+    for _ in range(3):
+        whole.charge(order())
+    copy.charge(order())
+    whole.remember(2, "x")
+    receipt = copy.restore(whole.mark())
+    assert (receipt.number, receipt.spent, copy.mark().answers, copy.mark().receipts) == (4, 21, 0, 4)
+    for late in (lambda: copy.remember(1, "y"), lambda: copy.annotate(1, 0, "y")):
+        with pytest.raises(Forbidden):
+            late()
+    assert copy.unanswered("count", "{}", 7) is None
+    assert copy.annotate(4, 0, "z")
+    assert copy.remember(4, "z") == "z"
+    assert copy.charge(order()).receipt.number == 5
+    assert copy.unanswered("count", "{}", 7).number == 5  # type: ignore[union-attr]
+    again = copy.restore(replace(whole.mark(), receipts=7, head=HEAD, spent=60))
+    assert (again.number, again.spent, copy.mark().answers) == (8, 60, 1)
+    assert copy.unanswered("count", "{}", 7) is None
+    assert copy.verify().receipts == 8
+    with copy._session() as connection:
+        assert connection.execute("SELECT number, skipped FROM restored").fetchall() == [(4, 2), (8, 2)]
+        for change in (
+            "DELETE FROM restored",
+            "UPDATE restored SET skipped = 0",
+            "REPLACE INTO restored VALUES (4, 0)",
+        ):
+            with pytest.raises(sqlite3.Error, match="append only"):
+                connection.execute(change)
+
+
 # Replaying -------------------------------------------------------------------------------------------------
 
 
@@ -364,6 +469,11 @@ def test_a_chain_is_replayed_from_any_link() -> None:
     assert (again.receipts, again.spent) == (4, 24)
     with pytest.raises(LedgerCorrupt):
         replay(HEADER, made[2:], made[0].digest, made[1], final=full.get, of_name=names.get)
+    for wrong in (HEAD[1:], HEAD.upper()):
+        with pytest.raises(InvalidRequest):
+            replay(HEADER, made, wrong, final=full.get)
+        with pytest.raises(InvalidRequest):
+            replay_open(HEADER, [receipt.open for receipt in made], wrong)
     with pytest.raises(LedgerCorrupt):
         replay(HEADER, made[1:], None, final=full.get)
     with pytest.raises(LedgerCorrupt):
@@ -414,6 +524,14 @@ def test_whoever_sees_open_links_alone_replays_them_too() -> None:
     for facts in WRONG:
         with pytest.raises(LedgerCorrupt):
             replay_open(HEADER, [opened[0], replace(opened[1], **facts)])
+    for facts in (
+        {"amount": 0, "spent": 0}, {"pure": -1, "spent_pure": -1}, {"number": 0}, {"final_level": 1},
+        {"final_radius": 1},
+    ):  # fmt: skip
+        with pytest.raises(LedgerCorrupt):
+            replay_open(HEADER, [replace(opened[0], **facts)])
+    with pytest.raises(LedgerCorrupt, match="not in the chain"):
+        replay_open(HEADER, opened[:2], None, [second, third])
     cheap = after(first, order(1, 0), FinalCost(4, 1))
     dearer = replace(opened[0], number=9)
     assert replay_open(HEADER, [opened[0], cheap.open]).spent == 8
@@ -442,10 +560,10 @@ def test_whoever_sees_open_links_alone_replays_them_too() -> None:
 
 
 @pytest.mark.parametrize("count", [255, 256, 257])
-@pytest.mark.parametrize("size", range(1, 9))
-def test_many_cells_take_as_many_bytes_as_their_largest(count: int, size: int) -> None:
+@pytest.mark.parametrize("bits", [1, 7, 8, 15, 16, 31, 32, 47, 48, 55, 56, 62, 63])
+def test_many_cells_take_as_many_bytes_as_their_largest(count: int, bits: int) -> None:
     """Mutants: where long columns begin, how many bytes a sign needs, a byte of a neighbor."""
-    most = 2 ** (8 * size - 1) - 1
+    size, most = bits // 8 + 1, 2**bits - 1
     column = [most, -most, 0, -1, 1] + [k % 3 - 1 for k in range(count - 5)]
     text = texts.many_to_text([texts.Stored([[column]])])
     told = json.loads(text)[0][0]
@@ -455,7 +573,12 @@ def test_many_cells_take_as_many_bytes_as_their_largest(count: int, size: int) -
         return
     octets = b"".join(z.to_bytes(size, "little", signed=True) for z in column)
     assert told == {"cells": count, "bytes": size, "base64": base64.b64encode(octets).decode()}
-    for wrong in ({"cells": count + 1}, {"bytes": 0}, {"bytes": 9}, {"bytes": size % 8 + 1}, {"base64": "?"}):
+    long = told["base64"]
+    for wrong in (
+        {"cells": count + 1}, {"bytes": 0}, {"bytes": 9}, {"bytes": size % 8 + 1}, {"base64": "?"},
+        {"bytes": 0, "base64": ""}, {"bytes": 9, "base64": base64.b64encode(bytes(9 * count)).decode()},
+        {"base64": long[:4] + "\n" + long[4:]},
+    ):  # fmt: skip
         with pytest.raises(LedgerCorrupt):
             texts.released_from_text(json.dumps([[told | wrong]]))
 
@@ -473,6 +596,7 @@ def test_whole_numbers_of_any_size_are_stored() -> None:
         ]
         assert [(own.keys, own.noisy_number) for own in found] == [(o.keys, o.noisy_number) for o in many]
     assert texts.Stored([[[7]]]).noisy_number == 0
+    assert "\u00e9" in texts.many_to_text([texts.Stored([[[7]]], [["\u00e9"]], 1)])
     for text in ("", "{", "7", "{}", '{"keys":[]}', '[["a"]]', '{"batch":[7]}'):
         with pytest.raises(LedgerCorrupt):
             texts.many_from_text(text)
