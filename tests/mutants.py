@@ -443,7 +443,8 @@ class Judge:
             for name, reached in found.items():
                 known[file_of(name)]["tests"][name] = reached
             REACHED.write_text(json.dumps(stored | known))
-        return {name: Reached(*own) for file in known.values() for name, own in file["tests"].items()}
+        every = {name: own for file in known.values() for name, own in file["tests"].items()}
+        return {name: Reached(*own) for name, own in every.items() if name in self.items}
 
     def _still_true(self, known: dict[str, Any]) -> bool:
         """Of what was not killed, new tests may say more."""
