@@ -379,6 +379,7 @@ class Judge:
     mutants: list[Mutant]
     report: dict[str, dict[str, Any]]  # of each module
     seconds: float
+    quick: bool = False
     written: float = 0.0
     kills: dict[Any, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -508,13 +509,14 @@ class Judge:
             outcome, killer = "survived", None
         elif mutant.function is None:
             outcome, killer = in_fork(lambda: self._killed_beside(mutant, chosen), longest)
-            if outcome == "survived":
+            if outcome == "survived" and not self.quick:
                 outcome, killer = in_a_copy(mutant, chosen, 10 * longest)
         else:
             code, functions = mutant.code(), self.functions[str(SOURCE / mutant.module), mutant.function]
             assert functions, mutant.key
             outcome, killer = in_fork(lambda: self._killed(code, functions, chosen), longest)
-        met = {name: self._text(name) for name in ([killer] if killer else chosen)}
+        unsure = mutant.function is None and self.quick  # a copy of the source may say more
+        met = {name: self._text(name) for name in ([killer] if killer else [] if unsure else chosen)}
         return {
             "outcome": outcome, "killer": killer, "module": mutant.module, "line": mutant.line, "text": mutant.text,
             "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of,
@@ -657,6 +659,7 @@ def main() -> int:
     parser.add_argument("--line", type=int, help="only mutants of this line")
     parser.add_argument("--list", action="store_true", help="only name the mutants")
     parser.add_argument("--tests", nargs="*", default=TESTS, help="only these tests judge")
+    parser.add_argument("--quick", action="store_true", help="make no copies of src; a later run does")
     parser.add_argument("--found", action="store_true", help="run nothing: what earlier runs found")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs found")
     parser.add_argument(
@@ -679,7 +682,7 @@ def main() -> int:
         for module, path in stored.items()
     }
     if not asked.found:
-        run(Judge(mutants, report, asked.seconds), asked.tests)
+        run(Judge(mutants, report, asked.seconds, asked.quick), asked.tests)
     results = [report[one.module][one.key] for one in mutants if one.key in report[one.module]]
     if len(results) < len(mutants):
         print(f"{len(mutants) - len(results)} of {len(mutants)} places are not judged")
