@@ -408,6 +408,7 @@ class Judge:
         failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
             print(f"{file}: {number} fail as it is, or start a process, and judge nothing")
+        judged: set[str] = set()
         for mutant in track(self.mutants, description="mutants"):
             known = self.report[mutant.module].get(mutant.key)
             if known is None or not self._still_true(known):
@@ -415,10 +416,11 @@ class Judge:
                 chosen = [name for name in self._chosen(mutant) if name not in tried]
                 if chosen or known is None or known["outcome"] != "survived":
                     self.report[mutant.module][mutant.key] = self._judged(mutant, chosen, tried)
+                    judged.add(mutant.module)
                     self._write(mutant.module, every=10)
             killer = self.report[mutant.module][mutant.key]["killer"]
             self.kills[mutant.function, mutant.module][killer] += killer is not None
-        for module in self.report:
+        for module in judged:
             self._write(module, every=0)
         return True
 
