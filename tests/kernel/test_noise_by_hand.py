@@ -106,7 +106,7 @@ def test_every_number_is_answered_with_the_middle_of_its_cell(low: int, step: in
     grid = Grid(low, step, cells)
     parts = [range(low + k * step, low + (k + 1) * step) for k in range(cells)]
     numbers = list(range(-20, 40))
-    for values in (whole(numbers), whole([*numbers, 2**80, -(2**80)]), whole([2**62 - 1, -(2**62) + 1])):
+    for values in (whole(numbers), whole([*numbers, 2**80, -(2**80)]), whole([2**63 - 1, 9, -(2**63)])):
         found = grid.rounded(values).tolist()
         for value, middle in zip(values.tolist(), found, strict=True):
             own = next((part for part in parts if value in part), parts[0] if value < low else parts[-1])
