@@ -573,6 +573,8 @@ def take_over(module: Any, changed: dict[str, Any]) -> None:
         if isinstance(new, type) and new.__module__ == module.__name__:
             for own, value in list(vars(new).items()):
                 known = vars(old).get(own)
+                if isinstance(value, classmethod | staticmethod):
+                    known, value = known.__func__, value.__func__
                 if isinstance(value, FunctionType) and value.__code__.co_filename == "<string>":
                     setattr(old, own, value)  # what dataclass makes
                 elif isinstance(value, FunctionType):

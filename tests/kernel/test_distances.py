@@ -9,10 +9,10 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
+from mpmath import mp
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.sensitivity import Sensitivity, bounds
 from adyton.kernel.special.mechanisms import key_selection as keys
@@ -187,15 +187,56 @@ def test_two_points_of_the_curve_are_no_farther_apart() -> None:
         assert far_l2 <= found * (1 + 1e-9) <= far_l2 * 1.002 + 1e-9
 
 
+def test_a_product_is_answered_for_by_halves() -> None:
+    """The functions of the pages L1-SENSITIVITY and L2-SENSITIVITY, of which these are the largest values.
+
+    Mutants: another share of the product, another border from which on the ends decide.
+    """
+    steps = [F(k, 400) for k in range(401)]
+    for value, square, share in product(
+        (F(1), F(4), F(7), F(20)), (F(1), F(5, 2)), (F(0), F(1), F(3), F(30))
+    ):
+        largest = max(value / 2 * (1 + b) + square * (1 - b * b) + share * (1 + b * b) / 2 for b in steps)
+        assert 0 <= bounds._chord_l1(value, square, share) - largest <= F(1, 10**4)
+    below = F(1, 10**9)
+    for value, square, share, ends in (
+        (F(62), F(81), F(50), True), (F(62), F(81), F(50) - below, False), (F(62) - below, F(81), F(50), False),
+        (F(50), F(54), F(25), True), (F(50), F(54), F(25) - below, False), (F(50) - below, F(54), F(25), False),
+        (F(112), F(81), F(0), False), (F(175, 2), F(54), F(0), True), (F(175, 2) - below, F(54), F(0), False),
+        (F(60), F(54), F(10), False), (F(2), F(1), F(0), True), (F(3), F(1), F(5), True), (F(0), F(1), F(2), True),
+    ):  # fmt: skip
+        at = (
+            value / 4 * (1 + b) ** 2 + square * (1 - b * b) ** 2 + share * (1 + 3 * b * b) / 4 for b in steps
+        )
+        found, largest = bounds._chord_squared(value, square, share), max(at)
+        assert largest <= found
+        if ends:
+            assert found == value + share
+            continue
+        with mp.workdps(60):
+            root = mp.sqrt(1 - mp.mpf(value.numerator) / value.denominator / (2 * int(square)))
+            bend = int(square) * (3 - root) ** 3 * (1 + root) / 16
+            expected = (
+                max(mp.mpf(value.numerator) / value.denominator, bend)
+                + mp.mpf(share.numerator) / share.denominator
+            )
+            off = mp.mpf(found.numerator) / found.denominator - expected
+        assert -(mp.mpf(10) ** -40) <= off <= mp.mpf(10) ** -17
+
+
 # What is bought --------------------------------------------------------------------------------------------
 
 
 def test_noise_is_for_one_number_unless_more_is_said() -> None:
-    """Mutants: another default, another norm."""
+    """Mutants: another default, another norm; a part of the price for squares, or a curve, unless one says so."""
+    assert (
+        Sensitivity.__dataclass_fields__["squares"].default,
+        Sensitivity(((0, 1),), 1, "add-remove").curved,
+    ) == (0, 0)
     one = Sensitivity(((0, 3),), 1, "add-remove")
     assert float(GaussianNoise.for_cost(one, F(9)).scales[0]) == pytest.approx(1)
     assert float(GeometricNoise.for_cost(one, F(3)).scales[0]) == pytest.approx(1)
-    assert (GaussianNoise.norm, NoiseOnAGrid.norm, GeometricNoise.norm) == (2, 2, 1)
+    assert (GaussianNoise.norm, GeometricNoise.norm) == (2, 1)
     assert GaussianNoise.for_cost(one, F(9, 4)).cost(one).mu_squared == F(9, 4)  # met exactly
     assert GeometricNoise.for_cost(one, F(3, 2)).cost(one).epsilon == F(3, 2)
 
@@ -226,8 +267,13 @@ def test_a_person_s_answer_is_true_as_often_as_is_paid_for() -> None:
         for epsilon in (F(1, 100), F(3)):
             truth = make(epsilon, 5).truth
             assert float(truth) == pytest.approx(math.exp(epsilon) / (4 + math.exp(epsilon)), rel=1e-12)
+    for epsilon in (F(0), F(-1, 2)):
+        with pytest.raises(InvalidRequest, match="epsilon must be"):
+            RandomizedResponse.for_epsilon(epsilon)
+    with pytest.raises(InvalidRequest, match="categories"):
+        RandomizedResponse(1, F(9, 10))
     with pytest.raises(InvalidRequest, match="epsilon must be"):
-        RandomizedResponse.for_epsilon(F(0))
+        RandomizedResponse.for_guarantee(Guarantee(F(31), F(0)))
     machine = RandomizedResponse(5, F(3, 5))
     assert (machine.lie, float(machine.cost().pure)) == (F(1, 10), pytest.approx(math.log(6)))
     assert machine.error(1000, 0.9) == pytest.approx(math.sqrt(1000 * math.log(20) / 2) / 0.5, rel=1e-11)
