@@ -154,6 +154,7 @@ class Mutant:
     function: Function | None
     lines: range  # of the statement
     text: str = ""
+    at: int = 0  # where in the text
     change: str = ""
 
     @property
@@ -189,6 +190,7 @@ class Mutant:
         with self.changed():
             after = ast.unparse(self.parent if shown is self.parent else self.new)
         self.text = lines[self.line - 1].strip()
+        self.at = self.old.col_offset - lines[self.line - 1].index(self.text)
         self.change = "removed" if isinstance(self.new, ast.Pass) else f"{before}  ->  {after}"
         return self
 
@@ -525,7 +527,7 @@ class Judge:
         met = {name: self._text(name) for name in ([killer] if killer else [] if unsure else chosen)}
         return {
             "outcome": outcome, "killer": killer, "module": mutant.module, "line": mutant.line, "text": mutant.text,
-            "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of,
+            "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of, "at": mutant.at,
             "tried": by_text(met if killer else tried | met), "seconds": round(time.perf_counter() - start, 2),
         }  # fmt: skip
 
@@ -618,9 +620,9 @@ def stored_report(module: str) -> Path:
     return REPORT / f"{module.removesuffix('.py').replace('/', '.')}.json"
 
 
-def known_as(one: dict[str, Any]) -> tuple[str, str, str, str]:
-    """A survivor is known by its function, the text of its line and its change, wherever that stands today."""
-    return one["module"], one["of"], one["text"], one["change"]
+def known_as(one: dict[str, Any]) -> tuple[str, str, str, int, str]:
+    """A survivor is known by its function, the text of its line, its place in it and its change."""
+    return one["module"], one["of"], one["text"], one["at"], one["change"]
 
 
 def verdict(results: list[dict[str, Any]], whole: bool, every: bool) -> int:
@@ -633,7 +635,7 @@ def verdict(results: list[dict[str, Any]], whole: bool, every: bool) -> int:
     stale = {one for one in accepted - found if one[0] in judged} if whole else set()
     for one in unknown:
         print(f"survived: src/adyton/{one['module']}:{one['line']}: {one['change']}\n          {one['text']}")
-    for module, _, text, change in sorted(stale):
+    for module, _, text, _, change in sorted(stale):
         print(f"no survivor any more: {module}: {change}\n          {text}")
     print(f"{'':36} places  killed  accepted  open")
     for group in sorted({group_of(one["module"]) for one in results}):

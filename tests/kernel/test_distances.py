@@ -291,14 +291,23 @@ def test_a_person_s_answer_is_true_as_often_as_is_paid_for() -> None:
     expected = [v if h else (v + int(s)) % 5 for v, h, s in zip(held, honest, steps, strict=True)]
     assert machine.release(held, Seeded(9)) == expected
     for x in (F(1, 3), F(7), F(100)):
-        assert _exp_down(x) <= math.exp(x) * (1 + 1e-15)
+        with mp.workdps(100):
+            exact = mp.exp(mp.mpf(x.numerator) / x.denominator)
+            assert 0 <= exact - mp.mpf(_exp_down(x).numerator) / _exp_down(x).denominator <= exact / 2**64
         assert float(_exp_down(x)) == pytest.approx(math.exp(x), rel=1e-15)
     assert _log_up(F(3)) >= F(math.log(3)) * (1 + 7 * F(1, 2**53))
 
 
-def test_a_key_is_shown_above_a_threshold_for_its_probability() -> None:
-    """Mutants: another border of the probability, another side of it."""
-    noise = GaussianNoise((F(10),))
+def test_a_key_is_shown_above_a_threshold_for_its_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: another border of the probability, another side of it; a margin that makes the threshold less."""
+    noise, pure = GaussianNoise((F(10),)), GeometricNoise((F(10),))
+    assert 1 < keys._FARTHER < 1 + 1e-8
+    monkeypatch.setattr(keys, "_FARTHER", 1.25)
+    assert keys.KeySelection(noise, 2, F(1, 100)).threshold == math.ceil(
+        1.5 + 2.6520698 * 1.25 * 10
+    )  # ndtri(0.004)
+    beyond = -math.log(0.004) * 1.25 - math.log1p(math.exp(-0.1))
+    assert keys.KeySelection(pure, 2, F(1, 100)).threshold == 1 + math.ceil(beyond * 1.25 * 10)
     for probability, touched, good in (
         (keys.LEAST_PROBABILITY, 1, True),
         (keys.LEAST_PROBABILITY, 2, False),

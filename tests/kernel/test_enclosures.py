@@ -115,6 +115,21 @@ def test_what_lies_between_the_ends_is_worked_out(widths: list[int] | None) -> N
         assert bits.read == read, inside
 
 
+def test_a_number_just_below_the_exact_weight_is_taken() -> None:
+    """It is above the lower end, which is cut off.  Mutants: another width in the exact weight."""
+    rate = Fraction(1, 1000)
+    for gap in range(300, 3000):
+        mantissas, exponents = weights.enclose(whole([0, gap]), rate)
+        least = int(mantissas[1]) >> int(exponents[1])
+        with mp.workdps(60):
+            exact = int(mp.exp(-mpf(gap) / 1000) * LEAST)
+        if exact > least:
+            break
+    for widths in (None, whole([1, 1])):
+        bits = Written(LEAST + 64 + 1 + least, 0, 0)
+        assert (weights.choose(whole([0, gap]), rate, bits, widths), bits.read) == (1, 3)
+
+
 def test_a_coin_is_decided_by_its_first_digits_or_reads_on() -> None:
     """Mutants: another border of doubt, another number of places."""
     rate, third = Fraction(1, 7), whole([3])

@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import gaussian, rules, zcdp
-from adyton.kernel.privacy import Guarantee
+from adyton.kernel.privacy import GaussianCost, Guarantee
 
 Digits = pytest.MonkeyPatch
 SERIES = [(mu, mu * (a + mu / 2)) for mu in (1e-9, 1e-4, 0.003, 0.00999) for a in (0.5, 3, 20)] + [
@@ -210,21 +210,12 @@ def test_what_fits_is_the_whole_of_it_or_a_hair_less() -> None:
     assert rules._fitting(5, lambda spent: False) == 0
 
 
-def test_a_budget_ends_where_its_limits_are() -> None:
-    """Mutants: a limit that is not allowed itself, one that is not checked, another message's case."""
+def test_what_has_no_price_is_refused_in_words() -> None:
+    """Mutants: a check that is left to the next one."""
     for rule in (rules.GdpAccounting(), rules.ZcdpAccounting()):
-        for epsilon in (rules.LEAST_EPSILON, rules.LARGEST_EPSILON):
-            units = rule.allowed(Guarantee(epsilon, rules.LEAST_DELTA))
-            assert rule.epsilon(units, rules.LEAST_DELTA) <= epsilon
-        for epsilon, delta in (
-            (rules.LEAST_EPSILON * Fraction(999, 1000), Fraction(1, 10)),
-            (rules.LARGEST_EPSILON + Fraction(1, 10**6), Fraction(1, 10)),
-            (Fraction(1), Fraction(0)),
-            (Fraction(1), rules.LEAST_DELTA / 2),
-        ):
-            with pytest.raises(InvalidRequest):
-                rule.allowed(Guarantee(epsilon, delta))
-    pure = rules.PureAccounting()
-    assert pure.allowed(Guarantee(Fraction(1, 3), Fraction(0))) == (10**18 - 1) // 3
-    with pytest.raises(InvalidRequest, match="delta = 0"):
-        pure.allowed(Guarantee(Fraction(1), Fraction(1, 10)))
+        for delta in (Fraction(0), Fraction(-1)):
+            with pytest.raises(InvalidRequest, match="pure filter"):
+                rule.epsilon(1, delta)
+    with pytest.raises(InvalidRequest, match="no pure epsilon"):
+        rules.PureAccounting().amount(GaussianCost(Fraction(1)))
+    assert rules.PureAccounting().allowed(Guarantee(Fraction(1, 3), Fraction(0))) == (10**18 - 1) // 3
