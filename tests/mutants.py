@@ -414,7 +414,7 @@ class Judge:
         failing = Counter(map(file_of, self.items.keys() - self.reached.keys()))
         for file, number in failing.items():
             print(f"{file}: {number} fail as it is, or start a process, and judge nothing")
-        judged: set[str] = set()
+        judged, last = set[str](), ""
         for mutant in track(self.mutants, description="mutants"):
             known = self.report[mutant.module].get(mutant.key)
             if known is None or not self._still_true(known):
@@ -423,7 +423,8 @@ class Judge:
                 if chosen or known is None or known["outcome"] != "survived":
                     self.report[mutant.module][mutant.key] = self._judged(mutant, chosen, tried)
                     judged.add(mutant.module)
-                    self._write(mutant.module, every=10)
+                    self._write(mutant.module, every=10 if mutant.module == last else 0)
+                    last = mutant.module
             killer = self.report[mutant.module][mutant.key]["killer"]
             self.kills[mutant.function, mutant.module][killer] += killer is not None
         for module in judged:

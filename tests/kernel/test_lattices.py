@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,7 +19,7 @@ from adyton.kernel.terms import leaves as f
 from adyton.kernel.terms import measures as m
 
 F = Fraction
-SPANS = ((0, 1), (-3, 4), (2, 5), (-6, -2), (-4, 0))
+SPANS = ((0, 1), (-3, 4), (1, 5), (-6, -1), (-4, 0))
 STEPS = (F(1), F(1, 2), F(3))
 Numbers = dict[Fraction, None]
 
@@ -90,6 +91,59 @@ def test_two_numbers_are_turned_into_one(one: tuple[int, int], other: tuple[int,
         top, bottom = quotient.factors
         for over, under in ((1, 1), (3, 7)):  # twice the quotient in steps of the result
             assert F(over * top, under * bottom) == 2 * (over * step) / (under * second) * 100
+
+
+def test_what_is_computed_on_the_way_fits_too() -> None:
+    """Mutants: a product that is not looked at, a border of a public list."""
+
+    def fits(make: Callable[[], object]) -> bool:
+        try:
+            make()
+        except InvalidRequest:
+            return False
+        return True
+
+    wide, low = numbers(0, 2**53, F(1)), numbers(-(2**53), 0, F(1))
+    for node in (wide, low):
+        assert [fits(lambda k=k, node=node: e.Floor(node, F(1, 2**k))) for k in (8, 9)] == [True, False]
+    assert [fits(lambda w=w: e.Floor(numbers(0, 1, F(1)), w)) for w in (F(2**61), F(2**61 + 1))] == [
+        True,
+        False,
+    ]
+    fine = numbers(0, 1, F(1, 2**40))
+    assert [fits(lambda n=n: e.Quotient(fine, numbers(0, 2**n, F(1)), F(0), F(1), 0)) for n in (20, 21)] == [
+        True,
+        False,
+    ]
+    assert [fits(lambda n=n: e.Quotient(numbers(0, 2**n, F(1)), fine, F(0), F(1), 0)) for n in (19, 20)] == [
+        True,
+        False,
+    ]
+    steps = [fits(lambda k=k: e.Curved("sqrt", numbers(9_000, 9_000 + k, F(1)), 2)) for k in (9_999, 10_000)]
+    assert steps == [True, False]
+    curved = e.Curved("sqrt", numbers(0, 9, F(1)), 2)
+    assert curved.numbers == tuple(round(100 * math.sqrt(k)) for k in range(10))
+    assert (curved.lattice.step, curved.lattice.low, curved.lattice.high) == (F(1, 100), 0, 300)
+
+
+BORN = s.DateColumn("born", datetime.date(1969, 12, 30), datetime.date(1971, 1, 2))
+
+
+def test_a_day_is_counted_from_1970() -> None:
+    """And what is listed is as it is listed.  Mutants: another end of a part of a date; a list that is cut."""
+    day = f.DayOf(BORN)
+    for node in (day, f.DayCount(day), f.DayFrom(f.DayCount(day))):
+        assert (node.lattice.step, node.lattice.low, node.lattice.high) == (1, -2, 366)
+    every_second = f.DayFrom(numbers(-1, 2, F(2)))
+    assert (every_second.lattice.step, every_second.lattice.low, every_second.lattice.high) == (1, -2, 4)
+    assert (f.Day(-5).lattice.step, f.Day(-5).lattice.low, f.Day(-5).lattice.high) == (1, -5, -5)
+    parts = {"year": (1969, 1971), "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (1, 7)}
+    for part, (low, high) in parts.items():
+        found = f.DatePart(part, day).lattice  # type: ignore[arg-type]
+        assert (found.step, found.low, found.high) == (1, low, high)
+    listed = f.Lookup(REGION, (3, None, -2), F(1, 2)).lattice
+    assert (listed.step, listed.low, listed.high, f.Lookup(REGION, (1, 2, 0)).step) == (F(1, 2), -2, 3, 1)
+    assert (f.IsOutside(REGION).word, f.IsOutside(X).word) == ("UNDECLARED", "CLIPPED")
 
 
 def test_what_was_written_is_what_is_meant() -> None:
@@ -198,6 +252,40 @@ def test_facts_of_a_condition_hold_wherever_it_is_true() -> None:
                 assert all(allowed[0] * step <= value <= allowed[1] * step for value in seen)
                 if column is X and not isinstance(condition, e.And):
                     assert seen == set(range(allowed[0], allowed[1] + 1))
+
+
+def test_what_is_not_understood_says_nothing() -> None:
+    """Mutants: the other kind of a missing value, a comparison of two numbers, the second of two facts alone."""
+    town, outside = s.TextColumn("t"), f.IsOutside(X)
+    assert d.facts_of(f.IsMissing(town)) == d.facts_of(f.EVERY_ROW) == {}
+    assert (d.facts_of(f.IsMissing(X)), d.facts_of(f.IsMissing(REGION))) == (
+        {"x": (1, 0)},
+        {"r": frozenset([None])},
+    )
+    assert d.facts_of(outside) == {outside: frozenset([True])}
+    assert d.facts_of(e.Not(outside)) == {outside: frozenset([False])}
+    two, three = f.Constant(F(2)), f.Constant(F(3))
+    value = f.ValueOf(X)
+    for left, right in ((two, three), (value, value)):
+        assert d.beside_constant(e.Compare(left, "<", right)) is None
+        assert d.facts_of(e.Compare(left, "<", right)) == {}
+    assert d.beside_constant(e.Compare(value, "<", two)) == (value, "<", 2)
+    assert d.beside_constant(e.Compare(two, "<", value)) == (value, ">", 2)
+    assert d.facts_of(e.Compare(f.DayOf(BORN), "<=", f.Day(3))) == {"born": (-2, 3)}
+    twice = e.Plus(value, value)
+    assert d.facts_of(e.Compare(twice, "<=", three)) == {twice: (-4, 3)}
+    for first, second, both in (
+        (">", "<=", (3, 3)), ("<=", ">", (-2, 2)), ("=", "=", (2, 2)), (">=", "<=", (2, 3)), ("<", "<", (-2, 1)), ("<", ">", (-2, 1)),
+    ):  # fmt: skip
+        parts = (e.Compare(value, first, two), e.Compare(value, second, three))  # type: ignore[arg-type]
+        assert d.facts_of(e.And(parts)) == {"x": both}, (first, second)
+    for parts, found in (
+        ((f.IsMissing(X), e.Compare(value, "<", two)), (1, 0)),
+        ((e.Compare(value, "<", two), f.IsMissing(X)), (-2, 1)),
+        ((f.OneOf(REGION, ("a", "b")), f.OneOf(REGION, ("b", "c"))), frozenset("b")),
+        ((f.OneOf(REGION, ("a",)), f.OneOf(REGION, ("c",))), frozenset("a")),
+    ):
+        assert list(d.facts_of(e.And(parts)).values()) == [found]
 
 
 def test_only_what_cannot_hold_of_the_same_row_excludes_each_other() -> None:

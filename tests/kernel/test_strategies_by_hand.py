@@ -115,6 +115,7 @@ def test_a_strategy_costs_what_its_columns_move(rows: list[list[int]]) -> None:
     histogram = np.arange(7, 7 + len(rows[0]))
     assert found.measure(histogram).tolist() == (matrix @ histogram).tolist()
     assert (found.rows, found.cells, found.gram.tolist()) == (*matrix.shape, (matrix.T @ matrix).tolist())
+    assert not found.matrix.flags.writeable
     assert np.allclose(found.inverse, np.linalg.pinv(matrix.T @ matrix))
     unseen = np.eye(matrix.shape[1]) - np.linalg.pinv(matrix) @ matrix
     assert (found.unseen is None) == bool(np.allclose(unseen, 0))
@@ -158,7 +159,9 @@ def test_a_product_costs_what_its_matrix_would() -> None:
     assert found.measure(histogram).tolist() == (matrix @ histogram).tolist()
     longest = max(map(l2, apart(matrix, "add-remove")))
     assert found.l2_diameter_squared("add-remove") == longest == found.l2_radius_squared()
-    inner = min(a * b for a, b in product((1, 2), (-1, 5)))
+    gram = [factor.gram for factor in factors]
+    inner = min(a * b for a, b in product(*((int(g.min()), int(np.diag(g).max())) for g in gram)))
+    assert [int(np.diag(g).min()) != int(np.diag(g).max()) for g in gram] == [False, True]
     assert (
         found.l2_diameter_squared("replace-one")
         == 2 * (longest - inner)
@@ -228,6 +231,16 @@ def test_residuals_cost_what_their_matrix_would() -> None:
         assert refused(lambda bad=bad: Residuals([ResidualAttribute(2)], bad))
     assert not refused(lambda: Residuals([ResidualAttribute(2)], {(0,): 2**40}))
     assert refused(lambda: ResidualAttribute(1))
+    assert refused(lambda: Residuals([ResidualAttribute(2)] * 2, {(0,): 1, (1,): 0}))
+    counted = {(0,): np.array([3, 4]), (1, 2): np.arange(6).reshape(2, 3)}
+    of_two = Residuals([ResidualAttribute(2), ResidualAttribute(2), ResidualAttribute(3)], {(1,): 1, (0,): 1})
+    assert of_two.measure(counted).tolist() == [-1, 1, 2 * 3 - 15, 2 * 12 - 15]
+    assert list(Residuals([ResidualAttribute(2)] * 3, {(0, 1): 1, (1,): 2, (2,): 1, (0,): 5}).weights) == [
+        (0,),
+        (1,),
+        (2,),
+        (0, 1),
+    ]
     many = [ResidualAttribute(2)] * 17
     assert refused(lambda: Residuals(many, {(a,): 1 for a in range(17)}).l2_diameter_squared("replace-one"))
     sixteen = Residuals(many, {(a,): 1 for a in range(16)})
@@ -385,6 +398,8 @@ def test_selections_cost_their_epsilon_and_take_the_best() -> None:
     assert np.allclose(one.law([5, 9, 8, 0]), weight / weight.sum(), rtol=1e-12)
     other = PermuteAndFlip(names, F(2), moved)
     assert other.cost() == PureCost(F(2))
+    assert ("PERMUTE-AND-FLIP" in flipped.theorems, "BOUNDED-RANGE" in ranged.theorems) == (True, True)
+    assert "12345" not in repr(SparseState(2, 12345))  # whoever knows it can undo the protection
     orders = np.zeros(4)
     for order in (o for o in product(range(4), repeat=4) if len(set(o)) == 4):
         missed = 1.0
