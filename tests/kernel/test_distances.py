@@ -13,8 +13,11 @@ from mpmath import mp
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import Guarantee
-from adyton.kernel.sensitivity import Sensitivity, bounds
+from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.sensitivities import sensitivity_of
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity, bounds
+from adyton.kernel.sensitivity.reading import centred_and_counted, moment_values, squared_values
 from adyton.kernel.special.mechanisms import key_selection as keys
 from adyton.kernel.special.mechanisms.randomized_response import (
     RandomizedResponse,
@@ -22,6 +25,8 @@ from adyton.kernel.special.mechanisms.randomized_response import (
     _exp_down,
     _log_up,
 )
+from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
+from adyton.kernel.terms.measures import Mean, Moments, Sum, Variance
 from seeded import Seeded
 
 F = Fraction
@@ -319,3 +324,31 @@ def test_a_key_is_shown_above_a_threshold_for_its_probability(monkeypatch: pytes
     ):
         assert refused(lambda p=probability, t=touched: keys.KeySelection(noise, t, p)) != good
     assert F(1, 10**250) == keys.LEAST_PROBABILITY
+
+
+def test_only_a_value_beside_its_square_lies_on_a_curve() -> None:
+    """A curve makes the cost less.  Mutants: other coordinates taken for a square, a curve that is not known."""
+    x, y = ValueOf(IntegerColumn("x", 0, 9)), ValueOf(IntegerColumn("y", -3, 4))
+    unit, table = PrivacyUnit("replace-one"), Table("t", (x.column, y.column))
+    squares, moments = squared_values(x), moment_values(x, y)
+    for measure, coordinates, curved in (
+        (Variance(x), squares, 1), (Mean(x), squares, 1), (Mean(x), squares[:2], 0), (Moments(y, x, "slope"), moments, 2),
+        (Sum(x), squares, 0), (Variance(x), squares[:2], 0), (Moments(y, x, "slope"), moments[:5], 0),
+    ):  # fmt: skip
+        reading = Reading(
+            "r", measure, EVERY_ROW, coordinates, (), Sensitivity(((0, 1),), 1, "add-remove"), table=table
+        )
+        found = sensitivity_of(reading, unit)
+        assert (found.curved, found.boxes) == (curved, tuple(one.box for one in coordinates))
+    for measure, coordinates in (
+        (Variance(x), (squares[1], squares[0], squares[2])), (Mean(x), (*squares[:2], squares[0])),
+        (Variance(y), squares), (Moments(x, y, "slope"), moments),
+    ):  # fmt: skip
+        reading = Reading(
+            "r", measure, EVERY_ROW, coordinates, (), Sensitivity(((0, 1),), 1, "add-remove"), table=table
+        )
+        with pytest.raises(InvalidRequest, match="farther"):
+            sensitivity_of(reading, unit)
+    coordinate = Coordinate(x, times=2, minus=9)
+    assert (coordinate.box, Coordinate(times=7).box, Coordinate().box) == ((-9, 9), (7, 7), (1, 1))
+    assert centred_and_counted(ValueOf(IntegerColumn("z", 0, 2**21)))[-1] == Coordinate(times=2**20)
