@@ -137,10 +137,11 @@ def test_a_strategy_is_small_enough_to_be_exact(monkeypatch: pytest.MonkeyPatch)
         (np.array([1]), False), (np.array([[1.0]]), False), (np.zeros((0, 2), int), False), (np.array([[0, 1]]), True),
     ):  # fmt: skip
         assert refused(lambda m=matrix: Strategy("any", m)) != good
+    assert strategies.MOST_ENTRIES == 2**24
     monkeypatch.setattr(strategies, "MOST_ENTRIES", 4)
     assert [refused(lambda n=n: Strategy("any", np.ones((1, n), int))) for n in (4, 5)] == [False, True]
     found = Strategy("any", np.array([[3, 1], [0, 2]]))
-    for centre in ([0, 0], [1024, 512], [-2048, 700]):
+    for centre in ([0, 0], [1024, 512], [-2048, 700], [2048, 1024]):
         at = [F(c, 1024) for c in centre]
         points = ([3, 0], [1, 2], [0, 0])
         expected = max(sum((v - c) ** 2 for v, c in zip(point, at, strict=True)) for point in points)
@@ -231,6 +232,7 @@ def test_residuals_cost_what_their_matrix_would() -> None:
         assert refused(lambda bad=bad: Residuals([ResidualAttribute(2)], bad))
     assert not refused(lambda: Residuals([ResidualAttribute(2)], {(0,): 2**40}))
     assert refused(lambda: ResidualAttribute(1))
+    assert (ResidualAttribute(2).classes, ResidualAttribute(2, aside=True).classes) == (2, 3)
     assert refused(lambda: Residuals([ResidualAttribute(2)] * 2, {(0,): 1, (1,): 0}))
     counted = {(0,): np.array([3, 4]), (1, 2): np.arange(6).reshape(2, 3)}
     of_two = Residuals([ResidualAttribute(2), ResidualAttribute(2), ResidualAttribute(3)], {(1,): 1, (0,): 1})
@@ -255,7 +257,7 @@ def test_what_is_measured_costs_its_distance_in_noise() -> None:
         assert noisy.cost(adjacency) == GaussianCost(F(15, 40) ** 2 * found.l2_diameter_squared(adjacency))
         pure = GeometricMeasured(found, F(7), 3)
         assert pure.cost(adjacency) == PureCost(F(3, 7) * found.l1_diameter(adjacency))
-        for price, each in product((F(1, 9), F(4), F(1000)), (1, 2)):
+        for price, each in product((F(1, 10**7), F(1, 9), F(4), F(1000)), (1, 2)):
             bought = GaussianMeasured.for_cost(found, adjacency, price, each)
             assert price * (1 - F(1, 10**12)) <= bought.cost(adjacency).mu_squared <= price
             ratio = math.sqrt(each**2 * found.l2_diameter_squared(adjacency) / price)
@@ -267,6 +269,9 @@ def test_what_is_measured_costs_its_distance_in_noise() -> None:
     assert pure.radius() == PureCost(F(3, 7) * found.l1_radius())
     assert GaussianMeasured.for_cost(found, "add-remove", F(1)).rows_each == 1
     assert GeometricMeasured.for_cost(found, "add-remove", F(1)).rows_each == 1
+    two = Strategy("two", np.array([[2]]))  # a price that is met exactly
+    assert GaussianMeasured.for_cost(two, "add-remove", F(1)).cost("add-remove") == GaussianCost(F(1))
+    assert GeometricMeasured.for_cost(two, "add-remove", F(1)).cost("add-remove") == PureCost(F(1))
     plain = GaussianMeasured(found, F(2))
     assert (plain.steps, plain.rows_each, GeometricMeasured(found, F(2)).rows_each) == (1, 1, 1)
     histogram = np.array([4, 5, 6])
@@ -295,6 +300,11 @@ def test_a_sparse_vector_costs_its_threshold_and_its_positives() -> None:
         assert numeric.cost().pure == machine.cost().pure + 6 * F(3, 50)
         noisy = NumericSparse(machine, F(50), gaussian=True)
         assert (noisy.cost().pure, noisy.cost().gdp) == (None, machine.cost().gdp + 6 * F(9, 2500))
+        assert (numeric.name, noisy.name) == (
+            "numeric sparse vector",
+            "numeric sparse vector, Gaussian values",
+        )
+        assert ["ROUNDED-GAUSSIAN-IS-GDP" in one.theorems for one in (numeric, noisy)] == [False, True]
         assert [type(one.values) for one in (numeric, noisy)] == [GeometricNoise, GaussianNoise]
         assert ("MONOTONE-SPARSE" in machine.theorems) == monotone
     plain = Sparse(1, F(1), F(1))
@@ -408,6 +418,20 @@ def test_selections_cost_their_epsilon_and_take_the_best() -> None:
             missed *= 1 - weight[place]
     assert np.allclose(other.law([5, 9, 8, 0]), orders, rtol=1e-12)
     assert np.allclose(flip_law(np.array([1.0])), [1])
+    many = np.array([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    for place, p in enumerate(many):  # p times the integral over u of the product of 1 - u q over all others
+        polynomial = np.polynomial.Polynomial([1.0])
+        for q in np.delete(many, place):
+            polynomial *= np.polynomial.Polynomial([1, -q])
+        assert flip_law(many)[place] == pytest.approx(p * polynomial.integ()(1), rel=1e-11)
+    for flips, kind in ((True, PermuteAndFlip), (False, ExponentialMechanism)):
+        one_of, plain = TopK(names, 1, F(2), moved, flips), kind(names, F(2), moved)
+        drawn = [
+            (one_of.release([3, 4, 4, 2], Seeded(k)), plain.release([3, 4, 4, 2], Seeded(k)))
+            for k in range(30)
+        ]
+        assert all(found == (expected,) for found, expected in drawn)
+        assert refused(lambda one_of=one_of: one_of.release([1, 2, 3], Seeded(1)))
     long = PermuteAndFlip(tuple(range(2001)), F(2), moved)
     assert refused(lambda: long.law([0] * 2001))
     assert not refused(lambda: PermuteAndFlip(tuple(range(2000)), F(2), moved).law([0] * 2000))
