@@ -63,6 +63,13 @@ def test_steps_are_counted_from_zero() -> None:
 def test_what_a_column_does_not_say() -> None:
     """Mutants: another default; a text that may be missing; a clock's column under its own name."""
     assert [s.declares_missing(column) for column in COLUMNS] == [False] * 6
+    fresh = (
+        s.CategoryColumn("x", ("a",)),
+        s.BooleanColumn("x"),
+        s.IntegerColumn("x", 0, 1),
+        s.RealColumn("x", 0, 1, 1),
+    )
+    assert [column.missing for column in fresh] == [False] * 4
     assert [s.declares_missing(replace(column, missing=True)) for column in COLUMNS[:5]] == [True] * 5  # type: ignore[call-arg]
     assert (TOWN.longest, s.LONGEST_TEXT) == (4096, 4096)
     hour = s.IntegerColumn("hour", 0, 23, clock=s.ClockPart("seen", "hour"))
@@ -107,6 +114,9 @@ def test_each_check_of_a_declaration() -> None:
         (SMOKER, (True, None), True), (SMOKER, (1, True), False),
     ):  # fmt: skip
         assert refused(lambda c=column, v=values: dimension(("a", "b"), s.Attribute(c, v))) != good  # type: ignore[arg-type]
+    three = ("a", "b", "c")
+    assert refused(lambda: dimension(three, s.Attribute(steps, (1, 3, 2.0))))  # type: ignore[arg-type]
+    assert not refused(lambda: dimension(three, s.Attribute(steps, (1, 3, 2))))
     assert VISITS.column("AGE") is AGE
     for name, hint in (("agge", "; did you mean 'age'?"), ("zzzzzzzz", "'zzzzzzzz'. Columns")):
         with pytest.raises(InvalidRequest) as found:
