@@ -528,7 +528,7 @@ class Judge:
         met = {name: self._text(name) for name in ([killer] if killer else [] if unsure else chosen)}
         return {
             "outcome": outcome, "killer": killer, "module": mutant.module, "line": mutant.line, "text": mutant.text,
-            "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of, "at": mutant.at,
+            "change": mutant.change, "source": fingerprint(SOURCE / mutant.module), "of": mutant.of,
             "tried": by_text(met if killer else tried | met), "seconds": round(time.perf_counter() - start, 2),
         }  # fmt: skip
 
@@ -694,7 +694,9 @@ def main() -> int:
     }
     if not asked.found:
         run(Judge(mutants, report, asked.seconds, asked.quick), asked.tests)
-    results = [report[one.module][one.key] for one in mutants if one.key in report[one.module]]
+    results = [
+        {**report[one.module][one.key], "at": one.at} for one in mutants if one.key in report[one.module]
+    ]
     if len(results) < len(mutants):
         print(f"{len(mutants) - len(results)} of {len(mutants)} places are not judged")
     return verdict(results, len(results) == len(mutants) and asked.line is None, len(wanted) == len(modules))

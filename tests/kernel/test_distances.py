@@ -12,12 +12,18 @@ import pytest
 from mpmath import mp
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.accounting.noisy_reading import NoisyReading, stability_units, step_of_one
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
-from adyton.kernel.schema import IntegerColumn, Table
-from adyton.kernel.sensitivities import sensitivity_of
+from adyton.kernel.privacy import GaussianCost, Guarantee, PrivacyUnit
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.kernel.sensitivities import moved_by_one, sensitivity_of
 from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity, bounds
-from adyton.kernel.sensitivity.reading import centred_and_counted, moment_values, squared_values
+from adyton.kernel.sensitivity.reading import (
+    centred_and_counted,
+    moment_values,
+    search_weights,
+    squared_values,
+)
 from adyton.kernel.special.mechanisms import key_selection as keys
 from adyton.kernel.special.mechanisms.randomized_response import (
     RandomizedResponse,
@@ -26,7 +32,17 @@ from adyton.kernel.special.mechanisms.randomized_response import (
     _log_up,
 )
 from adyton.kernel.terms.leaves import EVERY_ROW, ValueOf
-from adyton.kernel.terms.measures import Mean, Moments, Sum, Variance
+from adyton.kernel.terms.measures import (
+    Cdf,
+    Count,
+    Extreme,
+    Mean,
+    Moments,
+    Proportion,
+    Quantile,
+    Sum,
+    Variance,
+)
 from seeded import Seeded
 
 F = Fraction
@@ -352,3 +368,40 @@ def test_only_a_value_beside_its_square_lies_on_a_curve() -> None:
     coordinate = Coordinate(x, times=2, minus=9)
     assert (coordinate.box, Coordinate(times=7).box, Coordinate().box) == ((-9, 9), (7, 7), (1, 1))
     assert centred_and_counted(ValueOf(IntegerColumn("z", 0, 2**21)))[-1] == Coordinate(times=2**20)
+
+
+def test_what_is_counted_of_a_value_moves_as_its_weights_say() -> None:
+    """Mutants: other weights of an end, another middle, a curve of what has none."""
+    x = ValueOf(IntegerColumn("x", -3, 8))
+    assert search_weights(Quantile(x, F(3, 10))) == (10, 3)
+    assert (search_weights(Extreme(x, "least")), search_weights(Extreme(x, "greatest"))) == ((1, 0), (1, 1))
+    assert centred_and_counted(x) == (Coordinate(x, times=2, minus=5), Coordinate(times=11))
+    assert [one.box for one in centred_and_counted(x)] == [(-11, 11), (11, 11)]
+    unit, table = PrivacyUnit("add-remove"), Table("t", (x.column, IntegerColumn("y", -3, 4)))
+    box = Sensitivity(((0, 1),), 1, "add-remove")
+    for measure in (Count(), Sum(x), Proportion(EVERY_ROW), Cdf(x, (F(1),))):
+        reading = Reading("r", measure, EVERY_ROW, (Coordinate(times=7),), (), box, table=table)
+        assert (sensitivity_of(reading, unit).curved, moved_by_one(reading, unit), reading.groups) == (
+            0,
+            7,
+            0,
+        )
+    for cells in (3, 5):
+        column = CategoryColumn("c", tuple("abcde"[:cells]))
+        noise = NoisyReading(
+            Reading("r", Count(), EVERY_ROW, (Coordinate(),), (column,), box, table=table),
+            GaussianNoise((F(3),)),
+        )
+        assert (noise.times, noise.most_numbers) == (1, cells)
+    assert step_of_one(Coordinate(ValueOf(RealColumn("z", 0, 4, F(1, 2))), times=3)) == F(1, 6)
+    assert stability_units(GaussianCost(F(1, 10**30))) == 1
+    searched = Sensitivity(((-1, 1),), 3, "add-remove")
+    for measure, own in ((Quantile(x, F(1, 2)), 3), (Extreme(x, "least"), 3), (Count(), 12)):
+        column = CategoryColumn("c", tuple("abcdefghijkl"))
+        reading = Reading("r", measure, EVERY_ROW, (Coordinate(),), (column,), searched, table=table)
+        assert NoisyReading(reading, GaussianNoise((F(3),)), 5).most_numbers == 5 * own
+        assert NoisyReading(reading, GeometricNoise((F(3),)), 5).most_numbers is None
+    found = Reading("r", Count(), EVERY_ROW, (Coordinate(),), (column, TextColumn("t")), box, table=table)
+    noise = NoisyReading(found, GaussianNoise((F(3),)))
+    assert (noise.most_numbers, noise.radius()) == (None, noise.radius_from_nothing())
+    assert noise.radius() > stability_units(noise.mechanism.radius(box))
