@@ -4,9 +4,12 @@ Run by ``make mutants``.  Every test is collected once, in one process.  Each mu
 code of one function is replaced, and runs the tests that reach its lines, those first that killed its neighbors.
 What is not in a function (a constant of a module, a default) is worked out by a changed module that is run beside the
 first; if no test sees that, it is changed in a copy of ``src``, which takes some seconds more.  The working tree is
-never touched.  Results are kept in ``build/mutants`` as long as
-the module, and the test that killed, stay the same.  A survivor meets the tests alone that are new or were changed,
-or that a longer budget of seconds adds.
+never touched.
+
+Results are kept in ``build/mutants``, as long as the module stays the same, and the function of the test that killed.
+A survivor meets the tests alone that are new or were changed, or that a longer budget of seconds adds.  So the fast
+way is in steps: first the few tests that are about a module (``--tests``), without copies (``--quick``), then all.
+No mutant is made of what an error says, of how an object is shown, and of lengths that ``zip`` compares.
 
 The libraries do less: mutmut leaves out decorated functions, so every property and whatever is cached; cosmic-ray
 starts Python anew for each mutant, which takes longer than most tests here.  Neither removes checks.
@@ -75,7 +78,7 @@ REACHED = ROOT / "build" / "mutants-reached.json"
 ACCEPTED = ROOT / "tests" / "kernel" / "survivors.toml"
 LEAST_KILLED = 0.95
 MEMORY = 12 * 2**30
-SECONDS = 12  # of processor time of tests for one mutant, as long as they take when nothing is changed
+SECONDS = 6  # of processor time of tests for one mutant, as long as they take when nothing is changed
 SWAPPED = {"any": "all", "all": "any", "max": "min", "min": "max", "sum": "max", "minimum": "maximum"}
 UNWRAPPED = {"require", "made_here"}  # checks that give back what they were given
 OTHERS: dict[type, tuple[type, ...]] = {
