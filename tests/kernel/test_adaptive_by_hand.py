@@ -127,6 +127,27 @@ def test_what_is_far_off_is_chosen_by_its_distance() -> None:
     assert reaches == [1, 2, 6]
 
 
+@pytest.mark.parametrize("noise", [QUIET, GaussianNoise((F(1, 100),))])
+def test_a_selection_is_made_for_how_far_its_scores_move(monkeypatch: pytest.MonkeyPatch, noise: Any) -> None:
+    """A score has as many times the distance as its marginal has axes.  Mutants: another reach, another machine."""
+    made: list[tuple[str, Any]] = []
+    for name in ("ExponentialMechanism", "PermuteAndFlip"):
+        kind = getattr(a, name)
+
+        def noted(*facts: Any, name: str = name, kind: Any = kind) -> Any:
+            made.append((name, facts))
+            return kind(*facts)
+
+        monkeypatch.setattr(a, name, noted)
+    found = machine(first=(), units=20, sensitivity=Sensitivity(((0, 3),), 12, "replace-one"))
+    exact = {axes: table.ravel() for axes, table in tables_of(TABLE, EVERY).items()}
+    step = a.AdaptiveRound(F(10**6), 5, noise, 15)
+    list(found.rounds(exact, Guess(), lambda units: step, Seeded(1)))
+    ((name, (offered, epsilon, moved)),) = made
+    assert name == ("PermuteAndFlip" if noise is QUIET else "ExponentialMechanism")
+    assert (offered, epsilon, moved.bound, moved.span) == (found.candidates, 10**6, 6 * 2, 24)
+
+
 def test_a_machine_of_marginals_is_bounded() -> None:
     """Mutants: each check left out or moved."""
 
@@ -148,6 +169,7 @@ def test_a_machine_of_marginals_is_bounded() -> None:
     many = tuple(range(17))
     assert refused(shape=(1,) * 17, candidates=(many,), first=())
     assert not refused(shape=(1,) * 17, candidates=(many[:16],), first=())
+    assert refused(shape=(1,) * 17, candidates=(many, (0,)), first=())
 
 
 @pytest.mark.parametrize(("scale", "gaussian"), list(product((0.5, 7.0), (False, True))))

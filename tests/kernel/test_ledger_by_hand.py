@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,7 @@ from adyton.kernel.ledger import Header, MemoryLedger, Order
 from adyton.kernel.ledger.links import Receipt, query_digest
 from adyton.kernel.ledger.stored import checking, tables
 from adyton.kernel.ledger.stored.ledger import owned
+from adyton.kernel.ledger.stored.schema import SQLITE
 from adyton.kernel.ledger.validity import FinalCost
 
 HEADER = Header("study", "gdp", 1000, "salt")
@@ -133,6 +136,27 @@ def test_what_lies_before_the_checkpoint_is_for_verify(monkeypatch: pytest.Monke
                 opened_again(answers)
         else:
             opened_again(answers)
+    for statement in (
+        "UPDATE header SET study = 'other'",
+        f"UPDATE header SET study = 'other', digest = '{OTHER.digest}'",
+    ):
+        for receipts in (0, 3, 6):
+            changed = MemoryLedger(HEADER)
+            for one in range(receipts):
+                changed.charge(order(one))
+                assert changed.annotate(one + 1, 0, "note")
+            assert opened_again(changed).count() == receipts
+            change(changed, statement)
+            if receipts or "digest" not in statement:
+                with pytest.raises(LedgerCorrupt, match="header"):
+                    opened_again(changed)
+    late = MemoryLedger(HEADER)
+    for one in range(1, 3):
+        late.charge(order(one))
+    other = beside(late)
+    for one in range(3, 9):
+        other.charge(order(one))
+    assert late.totals().receipts == 8  # more than the checkpoint were written by others
     missing = MemoryLedger(HEADER)
     for one in range(1, 8):
         missing.charge(order(one))
@@ -217,6 +241,12 @@ def test_an_answer_is_found_by_what_was_asked() -> None:
         with pytest.raises(InvalidRequest, match="no receipt 9"):
             unpaid()
     assert ledger.remember(1, "another", 4) == "first"
+    restored = MemoryLedger(HEADER)
+    of_copy = restored.restore(replace(ledger.mark(), spent=90))
+    found = restored.unanswered(of_copy.order.query, of_copy.order.detail, of_copy.order.amount)
+    assert found == of_copy
+    change(ledger, f"INSERT INTO unanswered VALUES (1, '{query_digest('q1', '{}', 7)}')")
+    assert ledger.unanswered("q1", "{}", 7) is None
     lost = query_digest("q8", "{}", 7)
     change(
         ledger,
@@ -234,7 +264,19 @@ def test_an_answer_is_found_by_what_was_asked() -> None:
 class Noting(MemoryLedger):
     """Counts what it is told."""
 
-    written = closed = 0
+    written = closed = alone = 0
+    damaged = False
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
+        self.alone += 1
+        with super()._transaction() as connection:
+            yield connection
+
+    def _check_storage(self, connection: Any) -> None:
+        super()._check_storage(connection)
+        if self.damaged:
+            raise LedgerCorrupt("damaged")
 
     def _written(self, receipt: Receipt) -> None:
         self.written += 1
@@ -268,6 +310,14 @@ def test_a_ledger_that_was_closed_for_good_takes_nothing() -> None:
     assert (ledger.mark().closed, ledger.remember(1, "x"), ledger.verify().receipts) == (True, "first", 4)
     with ledger._session() as connection:
         assert [n for (n,) in connection.execute("SELECT number FROM closed ORDER BY number")] == [1, 2]
+    before = ledger.alone  # type: ignore[attr-defined]
+    ledger.mark()
+    assert ledger.alone == before  # type: ignore[attr-defined]
+    ledger.mark(lambda mark, look: None)
+    assert ledger.alone == before + 1  # type: ignore[attr-defined]
+    ledger.damaged = True  # type: ignore[attr-defined]
+    with pytest.raises(LedgerCorrupt, match="damaged"):
+        ledger.verify()
     kept: list[int] = []
     mark = ledger.mark(lambda mark, look: kept.append(look(2).number))  # type: ignore[union-attr,arg-type]
     assert (kept, mark.receipts, mark.answers, mark.notes) == ([2], 4, 2, 3)
@@ -294,6 +344,10 @@ def test_a_ledger_of_another_study_is_closed_and_not_used() -> None:
         assert ledger.closed == 1
         return str(found.value)
 
+    with sqlite3.connect(":memory:", isolation_level=None) as connection:
+        connection.executescript(SQLITE)
+        tables.write_header(connection, HEADER, facts)
+        assert (tables.read_header(connection), checking.stored_facts(connection)) == (HEADER, facts)
     ledger = Noting(HEADER)
     assert (owned(ledger, "mine", replace(HEADER, salt="x"), None), ledger.closed) == (ledger, 0)
     both = refused(replace(HEADER, accounting="pure", budget=999), None)

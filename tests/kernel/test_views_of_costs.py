@@ -10,12 +10,19 @@ import pytest
 from mpmath import mp, mpf
 
 from adyton.errors import InvalidRequest
-from adyton.kernel import privacy, protection
+from adyton.kernel import noisy, privacy, protection
+from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.accounting.rules import GdpAccounting
 from adyton.kernel.exact.outward import float_up
+from adyton.kernel.measurement import Due
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.privacy import BoundedRangeCost, GaussianCost, Guarantee, PrivacyUnit, PureCost, Reserve
 from adyton.kernel.protection import Protection, unit_with
-from adyton.kernel.schema import IntegerColumn, Table
+from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
+from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
+from adyton.kernel.terms.leaves import EVERY_ROW
+from adyton.kernel.terms.measures import Count
 
 F = Fraction
 EPSILONS = (
@@ -143,6 +150,23 @@ def test_a_unit_is_a_row_or_a_person_with_rows() -> None:
         unit_with(row, 3, kept).reserve,
         unit_with(row, 1, kept).reserve,
     ) == (3, kept, kept)
+
+
+def test_what_is_due_is_no_more_than_is_said() -> None:
+    """Mutants: another default, bits of one part alone, a number of cells that is added."""
+    due = Due(3, 4)
+    assert (due.pure, due.unproved, due.gaussian, due.coded_nats) == (0, False, (), 0)
+    box, noise = Sensitivity(((0, 1),), 1, "add-remove"), GaussianNoise((F(2),))
+    region = CategoryColumn("r", ("a", "b", "c"))
+    reading = Reading("n", Count(), EVERY_ROW, (Coordinate(),), (region,), box)
+    parts = [NoisyReading(reading, NoiseOnAGrid(noise, (Grid(0, 1, cells),))) for cells in (4, 8)]
+    bits = [digits(F(noisy.transcript_units([part]), 10**18)) for part in parts]
+    assert [float(b) for b in bits] == pytest.approx([3 * 2, 3 * 3], rel=1e-12)
+    assert noisy.transcript_units(parts) == sum(noisy.transcript_units([part]) for part in parts)
+    plain, pure = NoisyReading(reading, noise), NoisyReading(reading, GeometricNoise((F(2),)))
+    found = [noisy._gaussian(group, 7) for group in ([plain], [plain, plain], [plain, pure], [pure])]
+    assert found == [((3, 7),), ((6, 7),), (), ()]
+    assert noisy._MOST_TRIED == 64
 
 
 def test_who_is_protected_is_found_once_for_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
