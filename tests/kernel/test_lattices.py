@@ -103,6 +103,9 @@ def test_what_is_computed_on_the_way_fits_too() -> None:
             return False
         return True
 
+    for span in ((0, 2), (1, 3), (-1, 2), (-3, -1), (-2, 0)):
+        square = e.Square(numbers(*span, F(1))).lattice
+        assert square.low == min(k * k for k in range(span[0], span[1] + 1))
     wide, low = numbers(0, 2**53, F(1)), numbers(-(2**53), 0, F(1))
     for node in (wide, low):
         assert [fits(lambda k=k, node=node: e.Floor(node, F(1, 2**k))) for k in (8, 9)] == [True, False]

@@ -138,6 +138,7 @@ def test_the_facts_of_a_receipt_are_those_of_its_kind() -> None:
         {"receipts": 1, "head": "h", "table": "t"},
     )
     assert all(refused(lambda facts=facts: ReceiptSubject("carried", **facts)) for facts in wrong)
+    assert refused(lambda: ReceiptSubject("stream"))  # type: ignore[arg-type]
     assert ReceiptSubject("restored", receipts=2**63 - 1, head="h").receipts == 2**63 - 1
     for facts in ({"counts_all": True}, {"counts_all": 1, "table": "t"}, {"texts": ("\0",)}, {"table": "\0"}):
         assert refused(lambda facts=facts: ReceiptSubject("query", **facts))  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip, flip_law
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.kernel.special.mechanisms.sparse import sparse as sparse_vectors
-from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
 from adyton.kernel.special.mechanisms.workloads import strategy as strategies
 from adyton.kernel.special.mechanisms.workloads.each_cell import EachCell
@@ -303,6 +303,11 @@ def test_a_sparse_vector_costs_its_threshold_and_its_positives() -> None:
         assert ["ROUNDED-GAUSSIAN-IS-GDP" in one.theorems for one in (numeric, noisy)] == [False, True]
         assert [type(one.values) for one in (numeric, noisy)] == [GeometricNoise, GaussianNoise]
         assert ("MONOTONE-SPARSE" in machine.theorems) == monotone
+    assert (one_integer(5).boxes, one_integer(5).cells, one_integer(5).adjacency) == (
+        ((0, 5),),
+        1,
+        "replace-one",
+    )
     plain = Sparse(1, F(1), F(1))
     assert (plain.sensitivity, plain.monotone, plain.refresh, NumericSparse(plain, F(1)).gaussian) == (
         1,
