@@ -251,7 +251,7 @@ def test_a_product_is_answered_for_by_halves() -> None:
 def test_noise_is_for_one_number_unless_more_is_said() -> None:
     """Mutants: another default, another norm; a part of the price for squares, or a curve, unless one says so."""
     assert (
-        Sensitivity.__dataclass_fields__["squares"].default,
+        Sensitivity(((0, 1),), 1, "add-remove").squares,
         Sensitivity(((0, 1),), 1, "add-remove").curved,
     ) == (0, 0)
     one = Sensitivity(((0, 3),), 1, "add-remove")

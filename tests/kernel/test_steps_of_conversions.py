@@ -104,9 +104,13 @@ def test_delta_is_rounded_up_and_ends_where_floats_end(monkeypatch: Digits, mu: 
     assert gaussian._log_down(1e-9) / math.log(1e-9) == pytest.approx(1 + 32e-5, rel=1e-12)
     assert (gaussian.delta_up(0.0, 1.0), gaussian.delta_up(30.0, 0.0)) == (0.0, 1.0)
     assert gaussian.delta_up(1e-9, 700.0) == gaussian.delta_up(1.0, 38.1) == 1e-305
-    assert gaussian.delta_up(40.0, 2240.0) / float(true_delta(mpf(40), mpf(2240))) == pytest.approx(
-        1, rel=1e-2
-    )
+
+
+def test_a_tiny_delta_is_worked_out_as_far_as_floats_reach() -> None:
+    """Mutants: a border from which on all deltas are the least."""
+    for mu, a in ((40.0, 36), (1.0, 30), (0.001, 37)):
+        epsilon = mu * (a + mu / 2)
+        assert 0 <= gaussian.delta_up(mu, epsilon) / true_delta(mpf(mu), mpf(epsilon)) - 1 <= mpf("1e-9")
 
 
 def test_a_distance_that_is_enough_is_no_more_than_that() -> None:
