@@ -91,6 +91,7 @@ def test_rounds_spend_the_units_and_no_more() -> None:
     assert run(machine(first=(), units=39), Guess())[1] == [39]
     assert run(machine(first=(), units=19), Guess())[1] == []
     assert run(machine(first=((0,),) * 5), Guess())[1][:5] == [20] * 5
+    assert run(machine(first=((0,), (1,), (2,)), units=60), Guess())[0][:3] == [(0,), (1,), (2,)]
     assert run(machine(growth=1), Guess(learns=False))[1] == [20, 20, 20, 20, 25]
     assert run(machine(growth=100, units=200), Guess(learns=False))[1] == [20, 20, 165]
     assert run(machine(most_epsilon=F(15_000)), Guess())[1] == [20, 20, 20]

@@ -12,6 +12,7 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.rules import GdpAccounting, PureAccounting, ZcdpAccounting
 from adyton.kernel.exact import units_up
+from adyton.kernel.measurement import Due
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.protection import Protection
@@ -20,6 +21,7 @@ from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.kernel.special import choice
 from adyton.kernel.special import histogram as h
 from adyton.kernel.special import monitor as m
+from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.terms.leaves import EVERY_ROW
@@ -75,6 +77,12 @@ def test_a_monitor_pays_for_its_comparisons_and_its_values(rule: Any, adjacency:
             more = 4 * machine.values.cost(value).pure if noisy else 0
             assert (due.radius, due.pure) == (0, units_up(epsilon + more))
         assert due.gaussian == (((4, due.radius),) if gaussian else ())
+        assert (Due(1, 2).pure, Due(1, 2).unproved, Due(1, 2).gaussian, Due(1, 2).coded_nats) == (
+            0,
+            False,
+            (),
+            0,
+        )
 
 
 @pytest.mark.parametrize("rule", RULES[:2], ids=lambda rule: rule.name)
@@ -99,6 +107,15 @@ def test_pmw_pays_for_the_number_of_units_where_that_is_private(rule: Any, gauss
     for one_of in wrong:
         with pytest.raises(InvalidRequest):
             one_of.due(known)
+    for reach, good in ((1, True), (2, True)):
+        small = m.Pmw(NumericSparse(replace(SPARSE, sensitivity=reach), F(20)), 3, 100)
+        assert (small.check(counted("add-remove"), 1, known) is None) == good
+    if not gaussian:
+        own, pure = (
+            private.due(protected(RULES[2], "add-remove")),
+            ComposedCost(((m.stability_cost(machine), 1), (noise.radius(one), 1))),
+        )
+        assert (own.radius, own.pure, own.gaussian) == (m.stability_units(pure), 0, ())
     quiet = m.Pmw(
         NumericSparse(Sparse(4, F(1, 100), F(1, 100)), F(1, 100)), 3, None, QUIET, counted("add-remove")
     )

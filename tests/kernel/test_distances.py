@@ -288,6 +288,7 @@ def test_a_person_s_answer_is_true_as_often_as_is_paid_for() -> None:
         for epsilon in (F(1, 100), F(3)):
             truth = make(epsilon, 5).truth
             assert float(truth) == pytest.approx(math.exp(epsilon) / (4 + math.exp(epsilon)), rel=1e-12)
+    assert RandomizedResponse.for_guarantee(Guarantee(F(1), F(0))).categories == 2
     for epsilon in (F(0), F(-1, 2)):
         with pytest.raises(InvalidRequest, match="epsilon must be"):
             RandomizedResponse.for_epsilon(epsilon)
@@ -388,6 +389,9 @@ def test_what_is_counted_of_a_value_moves_as_its_weights_say() -> None:
         )
     for cells in (3, 5):
         column = CategoryColumn("c", tuple("abcde"[:cells]))
+        own = Table("t", (x.column, column))
+        binned = Reading("r", Count(), EVERY_ROW, (Coordinate(),), (column,), box, table=own)
+        assert sensitivity_of(binned, unit).cells == cells
         noise = NoisyReading(
             Reading("r", Count(), EVERY_ROW, (Coordinate(),), (column,), box, table=table),
             GaussianNoise((F(3),)),

@@ -172,6 +172,8 @@ def test_a_product_costs_what_its_matrix_would() -> None:
     assert np.allclose(found.cells((matrix @ histogram).astype(float)), back @ matrix @ histogram)
     assert np.allclose(found.combination(weights), weights @ back)
     assert np.allclose(found.weighed(found.combination(weights)), weights @ back @ matrix)
+    uneven = Product([Strategy("f", np.array([[1, 2], [1, 1]])), Strategy("g", np.array([[1, -1]]))])
+    assert uneven.l2_diameter_squared("replace-one") == 2 * (5 + 5)  # grams from 2 to 5, and from -1 to 1
     half = Strategy("d", np.array([[2**13]]))
     assert not refused(lambda: Product([half, Strategy("e", np.array([[2**12]]))]))
     assert refused(lambda: Product([half, half]))
@@ -341,6 +343,7 @@ def test_a_sparse_vector_halts_after_its_positives(refresh: bool) -> None:
     assert NumericSparse(machine, QUIET).release(values, thresholds, bits) == [None, 5, None, 7]
     assert machine.release(values[:1], thresholds, bits) == [False]
     assert machine.start(bits) == SparseState(2, 0)
+    assert "12345" not in repr(SparseState(2, 12345))  # whoever knows it can undo the protection
     kept = SparseState(2, 3)  # a threshold that its noise has raised
     assert machine.step(kept, 7, 5, bits) == (False, kept)
     assert machine.step(kept, 8, 5, bits) == (True, SparseState(1, 0 if refresh else 3))
@@ -410,7 +413,6 @@ def test_selections_cost_their_epsilon_and_take_the_best() -> None:
     other = PermuteAndFlip(names, F(2), moved)
     assert other.cost() == PureCost(F(2))
     assert ("PERMUTE-AND-FLIP" in flipped.theorems, "BOUNDED-RANGE" in ranged.theorems) == (True, True)
-    assert "12345" not in repr(SparseState(2, 12345))  # whoever knows it can undo the protection
     orders = np.zeros(4)
     for order in (o for o in product(range(4), repeat=4) if len(set(o)) == 4):
         missed = 1.0

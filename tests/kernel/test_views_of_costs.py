@@ -88,6 +88,9 @@ def test_where_the_formulas_of_mu_end() -> None:
     z = mp.sqrt(true_mu_squared(F(1))) / 2
     margin = z * mpf(2) ** -44 + mpf(2) ** -48
     assert margin / 2 <= digits(quantile) - z <= margin * mpf("1.5")
+    tiny = privacy._quantile_up(1e-9)  # next to 0 the fixed part of the margin is all of it
+    near = mp.sqrt(true_mu_squared(F(1e-9))) / 2
+    assert mpf(2) ** -49 <= digits(tiny) - near <= mpf(2) ** -47
     tanh = privacy._tanh_up(F(1, 3))
     assert tanh == F(math.tanh(float_up(F(1, 3)))) * (1 + F(1, 2**49))
     assert privacy._tanh_up(F(100)) == 1
