@@ -18,6 +18,7 @@ from adyton.kernel.terms import leaves as f
 from adyton.kernel.terms import measures as m
 from adyton.kernel.terms import names
 from adyton.kernel.terms import persons as p
+from refusing import refused
 
 F = Fraction
 AGE = s.IntegerColumn("age", -4, 9)
@@ -26,14 +27,6 @@ REGION, SMOKER = s.CategoryColumn("region", ("a", "b", "c")), s.BooleanColumn("s
 BORN, TOWN = s.DateColumn("born", datetime.date(1970, 1, 2), datetime.date(1972, 3, 1)), s.TextColumn("town")
 COLUMNS = (AGE, RATE, REGION, SMOKER, BORN, TOWN)
 VISITS = s.Table("visits", COLUMNS, 50, person="who", most_rows=5)
-
-
-def refused(work: Any) -> bool:
-    try:
-        work()
-    except InvalidRequest:
-        return True
-    return False
 
 
 # Columns ---------------------------------------------------------------------------------------------------

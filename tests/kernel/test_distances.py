@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any
 
 import pytest
 from mpmath import mp
@@ -43,6 +42,7 @@ from adyton.kernel.terms.measures import (
     Sum,
     Variance,
 )
+from refusing import refused
 from seeded import Seeded
 
 F = Fraction
@@ -260,14 +260,6 @@ def test_noise_is_for_one_number_unless_more_is_said() -> None:
     assert (GaussianNoise.norm, GeometricNoise.norm) == (2, 1)
     assert GaussianNoise.for_cost(one, F(9, 4)).cost(one).mu_squared == F(9, 4)  # met exactly
     assert GeometricNoise.for_cost(one, F(3, 2)).cost(one).epsilon == F(3, 2)
-
-
-def refused(work: Callable[[], Any]) -> bool:
-    try:
-        work()
-    except InvalidRequest:
-        return True
-    return False
 
 
 def test_a_person_s_answer_is_true_as_often_as_is_paid_for() -> None:

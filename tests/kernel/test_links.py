@@ -21,6 +21,7 @@ from adyton.kernel.ledger.stored.restoring import restoring_order
 from adyton.kernel.ledger.subjects import ReceiptSubject, subject_from
 from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.refusals import refusal_of
+from refusing import refused
 
 HEADER = Header("study", "gdp", 100, "salt")
 HEAD = "ab" * 32
@@ -29,14 +30,6 @@ LARGEST = 10**100
 
 def order(amount: int = 7, radius: int = 5, **more: Any) -> Order:
     return Order("count", "{}", amount, radius, **more)
-
-
-def refused(work: Callable[[], object]) -> bool:
-    try:
-        work()
-    except InvalidRequest:
-        return True
-    return False
 
 
 def after(

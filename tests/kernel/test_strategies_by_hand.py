@@ -29,18 +29,11 @@ from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
 from adyton.kernel.special.mechanisms.workloads.product import Product
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
+from refusing import refused
 from seeded import Seeded
 
 F = Fraction
 QUIET = F(1, 100)  # noise of this scale is 0 but once in 10**43 draws
-
-
-def refused(work: Callable[[], Any]) -> bool:
-    try:
-        work()
-    except InvalidRequest:
-        return True
-    return False
 
 
 def apart(matrix: np.ndarray, adjacency: str) -> list[list[int]]:
