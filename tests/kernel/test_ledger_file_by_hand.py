@@ -197,7 +197,9 @@ def test_a_session_uses_its_own_file_alone(ledger: SqliteLedger, tmp_path: Path)
         ledger.count()
 
 
-def test_what_goes_wrong_in_a_transaction_is_undone(ledger: SqliteLedger) -> None:
+def test_what_goes_wrong_in_a_transaction_is_undone(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Mutants: a rollback, a commit or a lock left out; a fault of the disk that is forgotten."""
     ledger.charge(ORDER)
     held: list[sqlite3.Connection] = []
@@ -228,6 +230,16 @@ def test_what_goes_wrong_in_a_transaction_is_undone(ledger: SqliteLedger) -> Non
         with pytest.raises(LedgerCorrupt), ledger._session():
             raise fault(name)
         assert (ledger._unsettled, ledger._connection) == (disk, None)
+    ledger._unsettled = True
+
+    def busy(path: Path, connection: sqlite3.Connection) -> None:
+        raise fault("SQLITE_BUSY")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(s, "settle", busy)
+        with pytest.raises(LedgerCorrupt, match="locked"):
+            ledger.count()
+    assert ledger._unsettled  # what the disk has lost is not settled by a lock
     assert (ledger.count(), ledger._unsettled) == (1, False)
 
     class Damaged:
