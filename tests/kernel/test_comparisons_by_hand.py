@@ -77,6 +77,7 @@ def test_a_monitor_pays_for_its_comparisons_and_its_values(rule: Any, adjacency:
             more = 4 * machine.values.cost(value).pure if noisy else 0
             assert (due.radius, due.pure) == (0, units_up(epsilon + more))
         assert due.gaussian == (((4, due.radius),) if gaussian else ())
+        assert not m.Monitor(machine).refines(counted(adjacency))
         assert (Due(1, 2).pure, Due(1, 2).unproved, Due(1, 2).gaussian, Due(1, 2).coded_nats) == (
             0,
             False,
