@@ -15,6 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import ADJACENCIES, GaussianCost, PureCost
+from adyton.kernel.special import workload
 from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.selection import scores
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
@@ -435,3 +436,37 @@ def test_selections_cost_their_epsilon_and_take_the_best() -> None:
     law = dict(zip(names, other.law([0, 1, 1, 0]), strict=True))
     for name, p in law.items():
         assert abs(found.count(name) / 300 - p) < 5 * math.sqrt(p * (1 - p) / 300)
+
+
+def test_a_strategy_fits_the_cells_that_are_counted() -> None:
+    """Mutants: a strategy of one's own, one table of several that fits, another order of axes."""
+
+    class Own:
+        cells = 6
+
+    one = {(0,): [2, 3]}
+    square, both = (
+        Strategy("s", np.eye(6, dtype=np.int64)),
+        [Strategy("a", np.eye(n, dtype=np.int64)) for n in (2, 3)],
+    )
+    found = [
+        workload._fits(kind, one)
+        for kind in (
+            EachCell(6, total=True),
+            square,
+            Product(both),
+            Own(),
+            EachCell(5, total=False),
+            Product(both[::-1]),
+        )
+    ]
+    assert found == [True, True, True, False, False, False]
+    residuals = Residuals([ResidualAttribute(2), ResidualAttribute(3)], {(0,): 1, (1,): 1})
+    for sizes, fits in (
+        ({(0,): [2], (1,): [3]}, True),
+        ({(0,): [2], (1,): [4]}, False),
+        ({(0,): [2]}, False),
+        ({(0,): [3], (1,): [3]}, False),
+    ):
+        assert workload._fits(residuals, sizes) == fits
+    assert not workload._fits(square, {(0,): [2], (1,): [3]})
