@@ -432,6 +432,11 @@ def test_discovery_is_refused_where_its_guarantee_does_not_hold() -> None:
         lie = replace(own, **{name: replace(part, reading=replace(part.reading, sensitivity=wrong))})
         with pytest.raises(InvalidRequest, match="moved farther by one unit than it says"):
             lie.check(unit, failure)
+    box = replace(own.counted.reading.sensitivity, boxes=((2, 2),))
+    twice = replace(own.counted.reading, coordinates=(Coordinate(times=2),), sensitivity=box)
+    number = replace(own.number, reading=number_of_groups(twice))
+    with pytest.raises(InvalidRequest, match="by how many units are in them"):
+        replace(own, counted=replace(own.counted, reading=twice), number=number).check(unit, failure)
     without = replace(declared, sensitivity=replace(declared.sensitivity, cells=1))
     number = replace(own.number, reading=number_of_groups(without))
     with pytest.raises(InvalidRequest, match="only groups of text"):

@@ -205,6 +205,10 @@ def test_what_the_kernel_did_not_make_is_refused_at_once(
     for make, use in itertools.product(forged(paid), uses):
         with pytest.raises(TypeError, match="a Paid is needed that the kernel made"):
             use(make())
+    with pytest.raises(TypeError, match="a Paid is needed"):
+        data.exact(priced, priced.readings)  # type: ignore[arg-type]  # the kernel made it, but as a Priced
+    with pytest.raises(TypeError, match="a Priced is needed"):
+        charge(ledger, paid)  # type: ignore[arg-type]
     assert engine.asked == []
     released = release(paid, data, SystemBits(), Written())
     assert type(released) is Released
