@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from certified import Certified, never_larger, never_smaller
 
+from adyton.holdout.measures import Measures
 from adyton.holdout.methods import ladder, thresholdout
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses, query_failure
@@ -68,14 +69,19 @@ def _ends(side: int, released: Fraction, number: int, **wants: Any) -> Fraction:
     return made.ends([round(released * made.frame.whole)], [number])[0][side]
 
 
+def _radius(plan: Any) -> int:
+    measures = Measures(plan)
+    return measures.priced(measures.scored(""), "").due.radius
+
+
 SIDES = tuple(dict(**wants, released="4/5", number=3) for wants in HOLDOUTS[:6])
 
 
 HOLDOUT = (
     never_larger("holdout: scores", lambda **a: _plan(**a).scores, *HOLDOUTS),
     never_smaller("holdout: half-width", lambda **a: _plan(**a).half_width(), *HOLDOUTS, *STAGED),
-    never_smaller("holdout: price", lambda **a: _plan(**a).price, *HOLDOUTS[:6], STAGED[0]),
-    never_smaller("holdout: radius", lambda **a: _plan(**a).radius, *HOLDOUTS[:6]),
+    never_smaller("holdout: price", lambda **a: Measures(_plan(**a)).amount, *HOLDOUTS[:6], STAGED[0]),
+    never_smaller("holdout: radius", lambda **a: _radius(_plan(**a)), *HOLDOUTS[:6]),
     never_larger("holdout: low end", lambda **a: _ends(0, **a), *SIDES),
     never_smaller("holdout: high end", lambda **a: _ends(1, **a), *SIDES),
     never_larger("holdout: overfits", lambda **a: _plan(**a).overfits, STAGED[0]),
