@@ -14,10 +14,9 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import each_of, float_up, floats_up, ratio_up
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.exact.special import special
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism, QueryNoise
+from adyton.kernel.mechanisms import GaussianNoise, Mechanism, QueryNoise
 from adyton.kernel.mechanisms.base import times
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
-from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.noise_intervals.proportions import best_proportions, spread, weights_of_worst_mean
 
@@ -39,9 +38,12 @@ _TOO_FINE = (
 def ratio_band(mechanism: Mechanism, confidence: float) -> Band:
     """How far noise_1 - ratio * noise_2 may be from 0, with this probability, for noise on two coordinates.
 
-    A new kind of noise registers its own.  Theorem: NOISE-INTERVAL.
+    Unless a kind of noise registers a better one: both noise terms within their own quantiles at once.
+    Theorem: NOISE-INTERVAL.
     """
-    raise TypeError(f"a {type(mechanism).__name__} has no interval of a ratio")
+    each = float_up(each_of(confidence, 2))
+    top, bottom = (mechanism.at(place).error(each) for place in (0, 1))
+    return Band(0.0, 0.0, top, bottom)
 
 
 @ratio_band.register
@@ -49,14 +51,6 @@ def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
     """A weighted sum of two normals, and half a step of rounding in each."""
     top, bottom = (_quantile(confidence) * scale * SAFE for scale in floats_up(mechanism.scales))
     return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
-
-
-@ratio_band.register
-def _of_geometrics(mechanism: GeometricNoise, confidence: float) -> Band:
-    """Both noise terms within their own quantiles at once."""
-    each = float_up(each_of(confidence, 2))
-    top, bottom = (two_sided_geometric.coverage_radius(s, each) for s in floats_up(mechanism.scales))
-    return Band(0.0, 0.0, top, bottom)
 
 
 @ratio_band.register

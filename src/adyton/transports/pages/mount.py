@@ -63,7 +63,7 @@ def install(app: FastAPI, house: House, *, secure: bool) -> None:
     """``secure``: browsers reach this server by TLS, whatever it sees itself."""
     app.state.sessions, app.state.secure = WebSessions(house), secure
     app.state.error_page, app.state.pages = error_page, PAGES
-    for part in dict.fromkeys((*_BESIDE, *(page.routes for page in PAGES))):
+    for part in {id(one): one for one in (*_BESIDE, *(page.routes for page in PAGES))}.values():
         app.router.routes.extend(part.routes)  # as they are: to include them makes each anew
 
 
