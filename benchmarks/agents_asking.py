@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import httpx2
 from engines import row
 
-from adyton.service.identity import Identity
 from adyton.operations.roles import Role
+from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TESTS, TEXT
 from service import Client as PlainClient

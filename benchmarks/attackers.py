@@ -32,8 +32,8 @@ import numpy as np
 import pandas as pd
 import psycopg
 
-from adyton.service.identity import Identity
 from adyton.operations.roles import Role
+from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, Client, _helpers
 

@@ -18,8 +18,8 @@ import httpx2
 from engines import row
 
 import adyton
-from adyton.service.identity import Identity
 from adyton.operations.roles import Role
+from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 

@@ -26,8 +26,8 @@ sys.path.insert(0, sys.argv[1])
 for name in sys.argv[2:]:
     try:
         found = import_module(name)
-        if name != "run" and not callable(found.run):
-            print(f"{name}: run is no function")
+        if not callable(getattr(found, "run", None)) and not callable(getattr(found, "main", None)):
+            print(f"{name}: nothing to run")
     except Exception as error:
         if not isinstance(error, ModuleNotFoundError) or str(error.name).startswith("adyton"):
             print(f"{name}: {error!r}")
@@ -96,6 +96,11 @@ def test_every_benchmark_can_be_imported_and_run() -> None:
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert len(names) > 20
+
+
+def test_the_comparison_of_two_checkouts_starts() -> None:
+    command = [sys.executable, str(FOLDER / "pairs.py"), "--help"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def test_what_is_missing_is_found() -> None:
