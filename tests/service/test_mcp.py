@@ -66,7 +66,6 @@ ASKED = {"study": "people", "query": COUNT}
 NAMES = ("study", "holdout", "name")
 CHARGED = ("ask", "ask_many", "suggest_bounds", "open_monitor")
 PATIENCE = 30.0
-QUERYING = ("preview", "ask", "ask_many", "try_on_mock")
 ROOT = Path(__file__).parents[2]
 
 

@@ -192,7 +192,7 @@ def budget(
 
 
 @app.command()
-@takes(StudyOperations.receipts, but=("after", "last"))
+@takes(StudyOperations.receipts)
 def receipts(
     study: StudyPlace,
     last: Annotated[

@@ -42,7 +42,7 @@ def takes(
 
     ``only``: these, which may be left out; what the operation is done with is then not loaded.
     """
-    words = [word for word in operation.words if word.name not in but] if only is None else _named(only)
+    words = [word for word in operation.arguments if word.name not in but] if only is None else _named(only)
     return lambda function: _with_words(function, words, _help(inspect.getdoc(function) or "", operation))
 
 
@@ -147,7 +147,7 @@ def command_of(operation: Operation[Any, Any]) -> Command:
     work.__name__ = operation.name
     text = _help(f"{operation.help}." + (f"\n\n{operation.about}" if operation.about else ""), operation)
     skipped = () if operation.sends_items else ("values_column",)
-    return _with_words(work, operation.words, text, skipped)
+    return _with_words(work, operation.arguments, text, skipped)
 
 
 def in_place(
