@@ -54,7 +54,7 @@ search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
 
 # Changes one operator, constant or check of the kernel at a time, and fails where no test sees it: an hour or two,
-# and less the next time.  make mutants ONLY="--module noisy --line 166" for one place; --list, --again.
+# and less the next time.  make mutants ONLY="--module noisy --line 166" for one place; --tests, --quick, --found, --list.
 mutants: $(VENV)/.installed-test
 	@folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); TMPDIR=$$folder $(BIN)/python tests/mutants.py $(ONLY); \
 	status=$$?; rm -rf $$folder; exit $$status

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from adyton.service.tokens import Tokens
 from adyton.transports.http.app import make_app
 from served import COUNT, QUICK, Served, served, write_holdout, write_study
 
-ON_A_GRID = Settings(**{**QUICK.to_json(), "tick": 0.01})
+ON_A_GRID = Settings(**{**asdict(QUICK), "tick": 0.01})
 PATIENCE = 60.0
 
 
@@ -97,7 +98,7 @@ def test_a_request_with_two_lengths_is_refused(house: Served) -> None:
 
 def test_too_many_bytes_without_a_length_are_too_many(tmp_path: Path) -> None:
     """Mutant: what is raised while a body comes in is told as a body that is no JSON."""
-    with served([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "request_bytes": 5000})) as house:
+    with served([write_study(tmp_path)], Settings(**{**asdict(QUICK), "request_bytes": 5000})) as house:
         pieces = (b" " * 1000 for _ in range(10))
         answer = house.client.post("/v1/studies/people/ask", headers=house.made("ana"), content=pieces)
     assert (answer.status_code, answer.json()["error"]["kind"]) == (413, "too_large")

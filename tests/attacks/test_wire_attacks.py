@@ -16,6 +16,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from served import QUICK, bearer, write_holdout, write_study
 from wire import HOST, Raw, Wired, fields, message, start, wired
 
 PATIENT = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 20_000, "connections": 1200})
+LIMITED = Settings(**{**asdict(QUICK), "request_bytes": 20_000, "connections": 1200})
 COUNTED = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
 
 
@@ -384,7 +385,7 @@ def test_a_thousand_idle_connections_do_not_stop_a_query(house: Wired, token: st
 
 
 def test_too_many_connections_are_told_so(tmp_path: Path) -> None:
-    few = Settings(**{**QUICK.to_json(), "connections": 2})
+    few = Settings(**{**asdict(QUICK), "connections": 2})
     with wired([write_study(tmp_path)], few) as house:
         token = house.token("ana")
         refused = pytest.raises(psycopg.OperationalError, match="too many connections")
@@ -401,7 +402,7 @@ def test_too_many_connections_are_told_so(tmp_path: Path) -> None:
 
 def test_rates_are_those_of_http(tmp_path: Path) -> None:
     """Mutant: statements are not counted."""
-    slow = Settings(**{**QUICK.to_json(), "rate_by_token": 5})
+    slow = Settings(**{**asdict(QUICK), "rate_by_token": 5})
     with wired([write_study(tmp_path)], slow) as house:
         token = house.token("ana")
         for _ in range(3):

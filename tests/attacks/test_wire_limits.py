@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +169,7 @@ def test_what_was_sent_is_not_echoed_at_any_length(house: Wired, token: str) -> 
 )
 def test_every_message_and_statement_is_counted(tmp_path: Path, sent: bytes) -> None:
     """Mutants: only messages are counted, only statements are; nothing ends the connection."""
-    with wired([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "rate_by_token": 5})) as house:
+    with wired([write_study(tmp_path)], Settings(**{**asdict(QUICK), "rate_by_token": 5})) as house:
         token, other = house.token("ana"), house.token("ben")
         with log_in(Raw(house.port), token) as raw:
             with contextlib.suppress(ConnectionError):
@@ -197,7 +197,7 @@ def test_many_statements_write_one_line(house: Wired, token: str, caplog: pytest
 
 def test_cancel_requests_are_counted_and_closed_at_once(tmp_path: Path) -> None:
     """Mutant: they are not counted."""
-    few = Settings(**{**QUICK.to_json(), "rate_by_address": 10})
+    few = Settings(**{**asdict(QUICK), "rate_by_address": 10})
     with wired([write_study(tmp_path)], few) as house:
         token = house.token("ana")
         for _ in range(10):
@@ -271,7 +271,7 @@ def test_a_message_that_is_too_much_is_not_read(
 
 def test_a_message_that_does_not_come_in_ends_its_connection(tmp_path: Path) -> None:
     """Mutant: it is waited for."""
-    quick = Settings(**{**QUICK.to_json(), "request_seconds": 0.2})
+    quick = Settings(**{**asdict(QUICK), "request_seconds": 0.2})
     with wired([write_study(tmp_path)], quick) as house:
         token = house.token("ana")
         with log_in(Raw(house.port), token) as raw, house.connect(token) as idle:
@@ -427,7 +427,7 @@ def test_a_large_answer_is_written_beside_the_others_and_no_faster_than_it_is_re
 
 def test_whoever_is_not_logged_in_makes_room_for_whoever_comes(tmp_path: Path) -> None:
     """Mutants: the newest is refused; nobody is."""
-    few = Settings(**{**QUICK.to_json(), "connections": 2})
+    few = Settings(**{**asdict(QUICK), "connections": 2})
     with wired([write_study(tmp_path)], few) as house, contextlib.ExitStack() as crowd:
         token = house.token("ana")
         strangers = [crowd.enter_context(Raw(house.port)) for _ in range(40)]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import uvicorn
@@ -29,7 +30,7 @@ def listening(folder: Path, issuer: Issuer, provider: Desk) -> Iterator[str]:
     """On a port that is known before: the provider has to know it."""
     url = f"http://127.0.0.1:{(port := free_port())}"
     told = code_section(issuer, provider, f"{url}/login/back", host="localhost")
-    house = House.of_files([write_study(folder)], Settings(**{**QUICK.to_json(), "oidc": told}))
+    house = House.of_files([write_study(folder)], Settings(**{**asdict(QUICK), "oidc": told}))
     house.load()
     server = uvicorn.Server(uvicorn.Config(make_app(house), port=port, log_level="warning"))
     thread = threading.Thread(target=server.run)

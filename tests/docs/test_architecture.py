@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
-from pages import ROOT
+from pages import ROOT, program
 
 from query_path import SOURCE, files_called, one_query
 
@@ -37,13 +36,8 @@ def test_the_layers_are_those_of_import_linter_in_their_order() -> None:
 
 def test_the_picture_of_the_layers_is_current() -> None:
     """Mutant: one import more in the source, or a layer less in the contract."""
-    spec = importlib.util.spec_from_file_location("layers", ROOT / "docs" / "layers.py")
-    assert spec is not None
-    assert spec.loader is not None
-    layers = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(layers)
     shown = (ROOT / "docs" / "figures" / "layers.svg").read_text(encoding="utf-8")
-    assert shown == layers.picture(), "the rooms have changed: python docs/layers.py"
+    assert shown == program("layers").picture(), "the rooms have changed: python docs/layers.py"
 
 
 def test_the_path_of_a_query_has_no_gaps() -> None:

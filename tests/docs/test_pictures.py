@@ -1,9 +1,7 @@
 """Every picture of the documentation is one that a script draws, and is used."""
 
-import importlib.util
-
 import pytest
-from pages import ROOT, all_pages
+from pages import ROOT, all_pages, program
 
 from pictures import KEPT
 
@@ -11,11 +9,7 @@ from pictures import KEPT
 def test_every_picture_is_drawn_by_the_script_and_shown_on_a_page() -> None:
     """Mutants: a picture that nobody draws; one that no page shows."""
     pytest.importorskip("altair", reason="figures need the extra 'plot'")
-    spec = importlib.util.spec_from_file_location("make_figures", ROOT / "docs" / "make_figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = program("make_figures")
     there = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
     assert there == {*script.PICTURES, *KEPT}, (
         "python docs/make_figures.py, and tests/pictures.py for those of pages"

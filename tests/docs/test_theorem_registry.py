@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from pages import ROOT
+from pages import ROOT, program
 
 import adyton
 from adyton.kernel.accounting import accounting_named
@@ -20,16 +18,6 @@ from adyton.study import Validity
 
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "theorems").glob("*.md"))}
 ACCOUNTING_NAMES = {"gdp": Fraction(1, 10**9), "zcdp": Fraction(1, 10**9), "pure": Fraction(0)}
-
-
-def program(name: str) -> ModuleType:
-    """One of the programs beside the documentation."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import random
 import re
@@ -11,27 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import ROOT
+from pages import ROOT, program
 
 PATH = ROOT / "docs" / "tiny_curator.py"
-
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tiny_curator", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tiny_curator"] = module  # dataclasses look their module up there
-    spec.loader.exec_module(module)
-    return module
-
-
-tc = load()
+tc = program("tiny_curator")
 PEOPLE = tc.Table("people", (tc.Column("age", 0, 100),), rows_per_person=2)
 AGES = (30, 40, 1000, -5)
 positive = st.fractions(min_value=Fraction(1, 50), max_value=50)

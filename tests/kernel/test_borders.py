@@ -20,9 +20,12 @@ READS = {"exact", "found"}
 KEEPS_LEDGERS = {"kernel", "ledgers", "testing"}
 KEEPS_ENGINES = {"kernel", "engines", "testing"}
 MAY_READ = {"setup/exact.py": "one function, for the owner and the auditor: nothing of it is released"}
+# What adds up labels, what draws noise, and what makes an amount: of a holdout one module may do the first.
+ADDS_LABELS, READS_LABELS = {"values_of", "total"}, "holdout/labels.py"
+MAKES_NOISE_OR_AMOUNTS = {
+    "draw", "draw_one", "choose", "flip", "winner", "cost", "units_up", "stability_units", "Order", "Due", "record",
+}  # fmt: skip
 MAY_CHARGE = {
-    "holdout/answers/bought.py": "a holdout has a ledger and hidden labels of its own",
-    "holdout/stages.py": "the same: a method that is paid for at once",
     "service/named_ledger.py": "a ledger in front of another one",
     "service/studies.py": "a ledger in front of another one",
 }
@@ -63,6 +66,19 @@ def broken(name: str, tree: ast.Module) -> Iterator[str]:
             yield where
 
 
+def broken_by_a_holdout(name: str, tree: ast.Module) -> Iterator[str]:
+    """Where it sees an exact score, adds noise, or works out what is charged."""
+    if not name.startswith("holdout/"):
+        return
+    for line, called, _ in calls(tree):
+        if called in MAKES_NOISE_OR_AMOUNTS or (called in ADDS_LABELS and name != READS_LABELS):
+            yield f"{name}:{line} calls {called}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adyton.kernel.noise"):
+            others = {alias.name for alias in node.names} - {"Bits", "SystemBits"}
+            yield from (f"{name}:{node.lineno} imports {other}" for other in sorted(others))
+
+
 def reads_an_engine(tree: ast.Module, line: int, called: str) -> bool:
     """``.found`` is a name of other things too: whoever is called it takes a list of readings."""
     for node in ast.walk(tree):
@@ -75,6 +91,26 @@ def reads_an_engine(tree: ast.Module, line: int, called: str) -> bool:
 
 def test_nobody_outside_makes_reads_or_charges() -> None:
     assert [line for name, tree in modules() for line in broken(name, tree)] == []
+
+
+def test_a_holdout_sees_no_exact_score_and_makes_no_noise_and_no_amount() -> None:
+    assert [line for name, tree in modules() for line in broken_by_a_holdout(name, tree)] == []
+    assert {called for _, called, _ in calls(dict(modules())[READS_LABELS])} >= ADDS_LABELS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "exact = total(values)",
+        "values_of(metric, key, within, submission)",
+        "Order(query, plan.name, 1, 0)",
+        "rounded_gaussian.draw(scale, 1, bits)",
+        "amount = units_up((steps / scale) ** 2)",
+        "from adyton.kernel.noise import rounded_gaussian",
+    ],
+)
+def test_a_line_of_a_holdout_that_breaks_the_law_is_found(line: str) -> None:
+    assert list(broken_by_a_holdout("holdout/holdout.py", ast.parse(line)))
 
 
 def test_every_exception_is_needed() -> None:

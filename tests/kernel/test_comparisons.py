@@ -122,29 +122,28 @@ def pmw(total: Any = None, reading: Reading | None = None, **more: Any) -> Pmw:
     return Pmw(machine, more.pop("threshold", 5), rows, total, reading)
 
 
-@pytest.mark.parametrize("gaussian", [True, False])
-def test_what_counts_with_guesses_cost_is_as_on_the_page(gaussian: bool) -> None:
+def test_what_counts_with_guesses_cost_is_as_on_the_page() -> None:
     """The comparisons, and the number of units as one more count.  An exchange moves a count by 1.
 
-    Mutants: each part of ``Pmw.due`` and of ``of_validity``.
+    Mutants: each part of ``Pmw.due`` and of ``of_validity``; a total with the noise of another accounting.
     """
     known, s = in_study(), Fraction(30)
-    total = GaussianNoise((s,)) if gaussian else GeometricNoise((s,))
+    gaussian, geometric = GaussianNoise((s,)), GeometricNoise((s,))
     run = 1 / Fraction(7) + ROOM * 2 / Fraction(50)
     own = [(run, 1), (1 / Fraction(90), ROOM)]
     plain = due_of(pmw(), in_study("gdp", "replace-one"))
     assert (plain.amount, plain.radius, plain.pure) == (units(*own), 0, units_up(run + ROOM / Fraction(90)))
-    measured = due_of(pmw(total, everybody(known)), known)
-    half = GaussianCost(1 / (2 * s) ** 2) if gaussian else PureCost(1 / (2 * s))
-    last = GaussianCost(1 / s**2).gdp if gaussian else PureCost(1 / s).gdp
-    assert measured.amount == units_up(sum((n * PureCost(e).gdp for e, n in own), last))
-    assert measured.radius == units_up(half.gdp)
+    measured = due_of(pmw(gaussian, everybody(known)), known)
+    assert measured.amount == units_up(sum((n * PureCost(e).gdp for e, n in own), GaussianCost(1 / s**2).gdp))
+    assert measured.radius == units_up(GaussianCost(1 / (2 * s) ** 2).gdp)
     assert measured.pure == plain.pure
-    if not gaussian:
-        pure = due_of(pmw(total, everybody(known)), in_study("pure"))
-        assert pure.amount == units_up(run + ROOM / Fraction(90) + 1 / s)
-        assert pure.radius == units((run, 1), (Fraction(1, 180), ROOM), (1 / (2 * s), 1))
-        assert pure.pure == 0
+    pure = due_of(pmw(geometric, everybody(known)), in_study("pure"))
+    assert pure.amount == units_up(run + ROOM / Fraction(90) + 1 / s)
+    assert pure.radius == units((run, 1), (Fraction(1, 180), ROOM), (1 / (2 * s), 1))
+    assert pure.pure == 0
+    for total, accounting in ((geometric, "gdp"), (geometric, "zcdp"), (gaussian, "pure")):
+        with pytest.raises(InvalidRequest, match="not of a kind whose cost is proved"):
+            due_of(pmw(total, everybody(known)), in_study(accounting))
 
 
 # What is refused -------------------------------------------------------------------------------------------
@@ -353,7 +352,7 @@ def test_guesses_are_found_too_low_or_too_high(known: Study, ledger: MemoryLedge
     """The total is released at the start.  Mutants: ``Pmw.begin`` and ``Pmw.compare`` with other signs."""
     machine = NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)
     count = everybody(known)
-    one = opened(known, ledger, pmw(GeometricNoise((QUIET,)), count, machine=machine, threshold=2))
+    one = opened(known, ledger, pmw(GaussianNoise((QUIET,)), count, machine=machine, threshold=2))
     assert one.start() == {"left": ROOM, "total": "4"}
     for guess, found in ((3, None), (5, None), (2, [1, "2"]), (7, [-1, "3"])):
         assert asked(guess)(one)[0]["found"] == found
@@ -368,7 +367,7 @@ def test_the_number_of_units_is_one_that_can_be(noisy: int, total: str, known: S
     count = everybody(known)
     machine = NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)
     own = pmw(GeometricNoise((QUIET,)), count, machine=machine)
-    _, public = own.begin(lambda reading: noisy, SystemBits())
+    _, public = own.begin(lambda reading: [noisy], SystemBits())
     assert public == {"total": total}
     assert own.readings == (count,)
     assert pmw().readings == ()

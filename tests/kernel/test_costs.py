@@ -333,7 +333,10 @@ def found(**more: Any) -> tuple[Study, NoisyQuery]:
 
 
 def test_discovery_costs_its_two_counts() -> None:
-    """Mutants: ``NoisyQueries.due`` that leaves one out, or multiplies; ``unproved`` of other noise."""
+    """Mutants: ``NoisyQueries.due`` that leaves one out, or multiplies; ``unproved`` of other noise.
+
+    Noise of another accounting is refused: no theorem on populations would count it.
+    """
     known, query = found()
     assert query.discovery is not None
     every = [*query.parts, query.discovery.counted, query.discovery.number]
@@ -347,7 +350,10 @@ def test_discovery_costs_its_two_counts() -> None:
     quiet = NoisyQuery(
         tuple(geometric[:1]), replace(query.discovery, counted=geometric[1], number=geometric[2])
     )
-    assert not due_of(NoisyQueries((quiet,)), known.protection).unproved
+    pure = replace(known.protection, rule=accounting_named("pure"))
+    assert not due_of(NoisyQueries((quiet,)), pure).unproved
+    with pytest.raises(InvalidRequest, match="the noise of the study's accounting"):
+        due_of(NoisyQueries((quiet,)), known.protection)
 
 
 def test_the_number_of_groups_moves_by_as_many_as_one_unit_is_in() -> None:
@@ -426,6 +432,11 @@ def test_discovery_is_refused_where_its_guarantee_does_not_hold() -> None:
         lie = replace(own, **{name: replace(part, reading=replace(part.reading, sensitivity=wrong))})
         with pytest.raises(InvalidRequest, match="moved farther by one unit than it says"):
             lie.check(unit, failure)
+    box = replace(own.counted.reading.sensitivity, boxes=((2, 2),))
+    twice = replace(own.counted.reading, coordinates=(Coordinate(times=2),), sensitivity=box)
+    number = replace(own.number, reading=number_of_groups(twice))
+    with pytest.raises(InvalidRequest, match="by how many units are in them"):
+        replace(own, counted=replace(own.counted, reading=twice), number=number).check(unit, failure)
     without = replace(declared, sensitivity=replace(declared.sensitivity, cells=1))
     number = replace(own.number, reading=number_of_groups(without))
     with pytest.raises(InvalidRequest, match="only groups of text"):

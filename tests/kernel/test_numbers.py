@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from adyton.kernel.exact import outward as o
 from adyton.kernel.exact.cells import Cells, largest, weighted, whole
 from adyton.kernel.exact.curves import Curve, curve_steps
 from adyton.kernel.exact.doubled import two_product, two_sum
+from adyton.kernel.exact.search import largest_real
 from adyton.kernel.exact.shares import query_share
 
 F = Fraction
@@ -264,3 +266,41 @@ def test_curves_are_refused_where_they_are_not_defined_or_too_steep() -> None:
         with pytest.raises(InvalidRequest):
             curve_steps(curve, F(1), low, high, 1)
     assert curve_steps("exp", F(1, 2), 90, 90, 0)
+
+
+@dataclass(frozen=True)
+class Kept:
+    epsilon: Any
+    delta: Any
+
+
+def test_numbers_that_were_written_are_kept_exactly() -> None:
+    """Mutants: a field that stays as it is, one that is not there, a sign of nothing."""
+    kept = Kept(0.1, None)
+    o.keep_exactly(kept, "epsilon", "delta")
+    assert (type(kept.epsilon), kept.epsilon, kept.delta) == (F, F(1, 10), None)
+    same = F(3, 7)
+    other = Kept(same, "1e-3")
+    o.keep_exactly(other, "epsilon", "delta")
+    assert (other.epsilon is same, other.delta) == (True, F(1, 1000))
+    assert (o.decimal_text(0), o.decimal_text(-1), o.decimal_units("0")) == ("0", "-0.000000000000000001", 0)
+    assert (o.next_up(1.0), o.next_down(1.0)) == (1 + 2.0**-52, 1 - 2.0**-53)
+    assert [o.square_root_up(F(n * n)) for n in (1, 2, 3, 1000)] == [1, 2, 3, 1000]
+    assert [o.nats_up(n) for n in (0, 1, 10**16, 10**17)] == [0, 1, 6931471805599454, 69314718055994540]
+    assert o.COARSE == 1e-9
+
+
+@pytest.mark.parametrize("border", [1e-12, 0.3, 0.9999, 1.0, 1.0001, 3.7, 8.0, 1e9])
+def test_the_largest_number_that_fits_is_found_closely(border: float) -> None:
+    """Mutants: a search that goes the other way, or ends too early or never."""
+    for close in (1e-3, 1e-12):
+        looked: list[float] = []
+
+        def fits(place: float, looked: list[float] = looked) -> bool:
+            looked.append(place)
+            return place <= border
+
+        found = largest_real(fits, close)
+        assert found <= border < found * (1 + 1.01 * close)
+        assert found in looked
+        assert len(looked) < 100

@@ -288,16 +288,16 @@ def test_a_broken_engine_says_nothing_of_its_rows(caplog: pytest.LogCaptureFixtu
     assert caplog.text.count("the engine failed with ValueError") == 2
 
 
-def test_one_integer_is_read_of_comparisons_alone() -> None:
-    """Mutants: ``one_integer`` for any receipt; without ``prepare``; of another place of the answer."""
+def test_one_cell_is_read_of_comparisons_alone() -> None:
+    """Mutants: ``one_cell`` for any receipt; without ``prepare``; of another place of the answer."""
     known, watch = study(), Watched()
     data = Data(Opened(known), watch)
     (count,) = plan_of(known).readings
     with pytest.raises(TypeError, match="did not pay for comparisons"):
-        data.one_integer(charge(MemoryLedger.of(known), priced_of(known)), count)
+        data.one_cell(charge(MemoryLedger.of(known), priced_of(known)), count)
     sparse = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
     monitor = price(Monitor(sparse), known.protection, Label(("a monitor",), "[]"))
-    assert data.one_integer(charge(MemoryLedger.of(known), monitor), count) == 3
+    assert data.one_cell(charge(MemoryLedger.of(known), monitor), count) == [3]
     assert watch.seen == [("prepares", 1), ("reads", False)]
 
 

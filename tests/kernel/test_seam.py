@@ -144,7 +144,7 @@ def test_a_measurement_of_ones_own_that_costs_nothing_is_refused(known: Study, l
 def test_a_monitor_reads_nothing_that_was_not_paid_for(
     known: Study, ledger: MemoryLedger, engine: Counting
 ) -> None:
-    """Mutants: ``Monitor.check`` without the reach; ``one_integer`` that does not check."""
+    """Mutants: ``Monitor.check`` without the reach; ``one_cell`` that does not check."""
     cheap = Sparse(1, Fraction(100), Fraction(100), sensitivity=1, monotone=True)
     paid = charge(ledger, price(Monitor(cheap), known.protection, Label(("a monitor",), "[]")))
     comparisons = Comparisons(paid, Data(engine), SystemBits())
@@ -160,7 +160,7 @@ def test_a_monitor_reads_nothing_that_was_not_paid_for(
         with pytest.raises(InvalidRequest):
             comparisons.compare(reading, 1, asked)
         with pytest.raises(InvalidRequest):
-            Data(engine).one_integer(paid, reading)
+            Data(engine).one_cell(paid, reading)
         with pytest.raises(TypeError, match="not paid for"):
             Data(engine).exact(paid, [reading])
     (count,) = plan_of(known).readings
@@ -198,13 +198,17 @@ def test_what_the_kernel_did_not_make_is_refused_at_once(
         lambda one: release(one, data, SystemBits(), Written()),
         lambda one: data.exact(one, priced.readings),
         lambda one: data.found(one),
-        lambda one: data.one_integer(one, priced.readings[0]),
+        lambda one: data.one_cell(one, priced.readings[0]),
         lambda one: Comparisons(one, data, SystemBits()),
         lambda one: list(PaidData(one, data).exact()),
     ]
     for make, use in itertools.product(forged(paid), uses):
         with pytest.raises(TypeError, match="a Paid is needed that the kernel made"):
             use(make())
+    with pytest.raises(TypeError, match="a Paid is needed"):
+        data.exact(priced, priced.readings)  # type: ignore[arg-type]  # the kernel made it, but as a Priced
+    with pytest.raises(TypeError, match="a Priced is needed"):
+        charge(ledger, paid)  # type: ignore[arg-type]
     assert engine.asked == []
     released = release(paid, data, SystemBits(), Written())
     assert type(released) is Released

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.certify import Amount, RoundedGuarantee
+from adyton.certify import Amount, AmountLeft, RoundedGuarantee
 from adyton.certify.answer import cost_notes, digits_up
 from adyton.kernel.exact import printed_up
 from adyton.refusals import percent
@@ -46,8 +46,8 @@ def test_law_per_cent_are_rounded_away_from_danger(units: int) -> None:
         assert meant(up)[1] - 100 * share <= max(room / 10, Fraction(1, 10_000))
         assert 100 * share - meant(down)[0] <= max(room / 10, Fraction(1, 10_000))
     assert Fraction(Amount("gdp", units, LIMIT).share) >= share
-    assert Fraction(Amount("gdp", units, LIMIT, is_left=True).share) <= share
-    assert (Amount("gdp", units, LIMIT, is_left=True).share == 0) == (units == 0)
+    assert Fraction(AmountLeft("gdp", units, LIMIT).share) <= share
+    assert (AmountLeft("gdp", units, LIMIT).share == 0) == (units == 0)
 
 
 def test_what_a_person_reads_as_a_share() -> None:
@@ -79,7 +79,7 @@ def test_numbers_that_a_person_wrote_are_printed_as_they_were_written() -> None:
 
 def test_an_answer_says_cost_spent_left_and_how_many_more_and_calls_the_limit_the_guarantee() -> None:
     cost, spent = Amount("gdp", LIMIT // 100, LIMIT), Amount("gdp", LIMIT // 4, LIMIT)
-    left, limit = Amount("gdp", LIMIT - LIMIT // 4, LIMIT, is_left=True), RoundedGuarantee(1.0, 1e-9)
+    left, limit = AmountLeft("gdp", LIMIT - LIMIT // 4, LIMIT), RoundedGuarantee(1.0, 1e-9)
     assert cost_notes(cost, spent, left, limit, 75) == (
         "Cost 1 % of the budget. Spent 25 %, left 75 %: 75 more of this cost would fit.",
         "The guarantee: epsilon 1, delta 1e-9, whatever is asked.",

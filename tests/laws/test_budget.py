@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from adyton.certify import Amount, Budget, Odometer, RoundedGuarantee
+from adyton.certify import Amount, AmountLeft, Budget, Odometer, RoundedGuarantee
 from adyton.kernel.exact import UNITS_PER_ONE
 
 CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
 
 
 def budget(queries: int = 3, **validity: Any) -> Budget:
-    spent, left = Amount("gdp", 10**16, 10**17), Amount("gdp", 9 * 10**16, 10**17, is_left=True)
+    spent, left = Amount("gdp", 10**16, 10**17), AmountLeft("gdp", 9 * 10**16, 10**17)
     odometer = Odometer(0.4, 1e-6, "ZCDP-ODOMETER")
     return Budget(spent, left, RoundedGuarantee(1.0, 1e-6), queries, 9, odometer, **validity)
 

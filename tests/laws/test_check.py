@@ -197,7 +197,7 @@ def test_keys_that_would_be_found_are_those_that_a_query_finds() -> None:
     assert (keys.there, keys.found, keys.keys) == (2, 1, ())
     shown = check_study(study, data=data, epsilon="0.5", show_values=True).tables[0].columns[0].keys
     assert shown is not None
-    assert [key for key, _ in shown.keys] == ["ur"]
+    assert [key.value for key in shown.keys] == ["ur"]
     with adyton.open(study, data=data) as curator:
         answer = curator.ask("SELECT city, COUNT(*) FROM people GROUP BY city", epsilon="0.5")
     assert [row.keys for row in answer.rows] == [{"city": "ur"}]

@@ -21,8 +21,6 @@ from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
 from adyton.figures.sources import BASSI
-from adyton.holdout.methods import thresholdout
-from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.kernel.mechanisms import GaussianNoise
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import PureCost
@@ -30,8 +28,10 @@ from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.kernel.special.mechanisms.sparse import sparse as sparse_machine
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse as Sparse_
 from adyton.kernel.special.mechanisms.workloads.measured import GaussianMeasured
+from adyton.kernel.special.scores import NoisyScore
 from adyton.lab import EXPERIMENTS, Chart, ChartLine, LabFinding, LabReport, Topic, run
 from adyton.lab.adaptivity import forking_paths, p_values
 from adyton.lab.attacks import float_bits
@@ -345,7 +345,7 @@ def _cheap_sparse() -> Planted:
 
 def _greedy_thresholdout() -> Planted:
     """No noise on the comparison."""
-    return thresholdout, "draw_one", lambda scale, bits: 0
+    return sparse_machine, "draw_one", lambda scale, bits: 0
 
 
 SLOW = (
@@ -391,7 +391,9 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
     "holdout-science": [_greedy_thresholdout],
     "reconstruction": [_exact_batches],
     "coordinated": [lambda: _more(Mwem, "error", 1e-4)],
-    "holdout-boosting": [lambda: (GaussianPlan, "release", lambda self, exact, number, bits: exact)],
+    "holdout-boosting": [
+        lambda: (NoisyScore, "release", lambda self, source, bits: list(next(source.exact())[0]))
+    ],
     "binary-representation": [lambda: (RoundedMeans, "release", lambda self, means: list(means))],
     "routes": [_narrow_rounding],
     "owner-looks": [

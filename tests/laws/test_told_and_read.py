@@ -40,9 +40,9 @@ def sent(told: Any) -> Any:
     return json.loads(json_text(told))
 
 
-def assert_same(made: Any, *more: Any) -> Any:
+def assert_same(made: Any, **more: Any) -> Any:
     """The same JSON, and the same for people, also for those who want to see more."""
-    again = type(made).from_json(sent(made.to_json()), *more)
+    again = type(made).from_json(sent(made.to_json()), **more)
     assert json_text(again.to_json()) == json_text(made.to_json())
     if hasattr(made, "sheet"):
         assert str(again) == str(made)
@@ -189,7 +189,7 @@ def test_monitors_bounds_and_last_looks_are_read_back() -> None:
         assert isinstance(assert_same(asker.last_look("0.05", "0.001")), LastLook)
     with curator() as asker:
         found = asker.suggest_bounds("age", share="0.5")
-        assert isinstance(assert_same(found, found.column), SuggestedBounds)
+        assert isinstance(assert_same(found, column=found.column), SuggestedBounds)
 
 
 def test_a_statement_with_a_shared_budget_is_read_back(tmp_path: Path) -> None:

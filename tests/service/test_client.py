@@ -214,7 +214,7 @@ def test_statements_receipts_and_the_chain(ana: RemoteStudy, folder: Path, runni
         assert everything.verify() == found
         names = everything.budget().by_name
         assert names is not None
-        assert own in names
+        assert names[own.by].spent == own.spent
     assert ana.receipts().to_json()["receipts"][0]["share"] == answer.cost.share
 
 

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from served import COUNT, QUICK, Served, served, write_holdout, write_study
 from study_on_disk import copied, put_back
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
-LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 10_000, "queries_a_batch": 3})
+LIMITED = Settings(**{**asdict(QUICK), "request_bytes": 10_000, "queries_a_batch": 3})
 
 
 @pytest.fixture
@@ -300,7 +301,7 @@ def test_a_server_that_is_full_refuses_at_once_and_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: places are never given back; more than ``places`` are taken."""
-    settings = Settings(**{**QUICK.to_json(), "places": 2, "places_by_token": 1})
+    settings = Settings(**{**asdict(QUICK), "places": 2, "places_by_token": 1})
     held, inside, exact = threading.Event(), threading.Semaphore(0), DuckDBEngine.exact
 
     def slow(self: DuckDBEngine, *readings: Any) -> Any:
@@ -356,7 +357,7 @@ def test_nobody_waits_for_those_whose_queries_take_long(
 
 
 def test_too_many_requests_are_refused(tmp_path: Path) -> None:
-    settings = Settings(**{**QUICK.to_json(), "rate_by_token": 5})
+    settings = Settings(**{**asdict(QUICK), "rate_by_token": 5})
     with served([write_study(tmp_path)], settings) as house:
         headers = house.made("ana")
         statuses = [house.client.get("/v1/studies/people", headers=headers).status_code for _ in range(6)]

@@ -11,6 +11,7 @@ import re
 import runpy
 import threading
 import unittest.mock
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,7 @@ def test_host_and_origin_are_those_of_the_server(files: list[Path], caplog: pyte
             assert answer.status_code == status, headers
             assert (doors.spent() > before) is (status == 200), headers
 
-    with_doors(files[:1], work, Settings(**{**QUICK.to_json(), "names": ("stats.example.org",)}))
+    with_doors(files[:1], work, Settings(**{**asdict(QUICK), "names": ("stats.example.org",)}))
     assert "evil" not in caplog.text
 
 
@@ -432,7 +433,7 @@ def test_answers_that_read_data_leave_on_the_grid_and_nothing_else_waits(
             assert "8675309" not in str(failed)
             assert any(seconds > 0 for seconds in slept)
 
-    with_doors(files, work, Settings(**{**QUICK.to_json(), "tick": 0.05}))
+    with_doors(files, work, Settings(**{**asdict(QUICK), "tick": 0.05}))
 
 
 def test_a_call_that_is_cancelled_goes_on_and_keeps_its_place(
@@ -484,7 +485,7 @@ def test_rates_and_places_hold_at_this_door(files: list[Path]) -> None:
             statuses = [(await called(http, "list_studies", {})).status_code for _ in range(12)]
         assert statuses[-1] == 429
 
-    with_doors(files, work, Settings(**{**QUICK.to_json(), "rate_by_address": 12}))
+    with_doors(files, work, Settings(**{**asdict(QUICK), "rate_by_address": 12}))
 
 
 def test_too_many_bytes_and_what_is_no_call(files: list[Path]) -> None:
@@ -524,7 +525,7 @@ def test_too_many_bytes_and_what_is_no_call(files: list[Path]) -> None:
             assert "result" in (await called(http, "ask", {**ASKED, "within": 500})).json()
 
     limited = {"request_bytes": 10_000, "queries_a_batch": 3}
-    with_doors(files, work, Settings(**{**QUICK.to_json(), **limited}))
+    with_doors(files, work, Settings(**{**asdict(QUICK), **limited}))
 
 
 def test_what_nobody_expected_is_told_by_its_kind_alone(

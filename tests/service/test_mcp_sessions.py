@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def capped(**section: Any) -> Settings:
-    return Settings(**{**QUICK.to_json(), "agent": section})
+    return Settings(**{**asdict(QUICK), "agent": section})
 
 
 def about(number: int, **words: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +90,14 @@ def section(issuer: Issuer) -> dict[str, Any]:
 
 @pytest.fixture
 def house(tmp_path: Path, issuer: Issuer) -> Iterator[Served]:
-    with served([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "oidc": section(issuer)})) as made:
+    with served([write_study(tmp_path)], Settings(**{**asdict(QUICK), "oidc": section(issuer)})) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer) -> Iterator[Served]:
     """One that lets others in, for those whom it does not."""
-    settings = Settings(**{**QUICK.to_json(), "oidc": section(issuer)})
+    settings = Settings(**{**asdict(QUICK), "oidc": section(issuer)})
     with served([write_study(tmp_path_factory.mktemp("calm"))], settings) as made:
         assert made.ask(bearer(issuer.token()), COUNT, within=50).status_code == 200
         yield made

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -103,7 +104,7 @@ def code_section(
 
 @pytest.fixture
 def house(tmp_path: Path, issuer: Issuer, provider: Desk) -> Iterator[Served]:
-    settings = Settings(**{**QUICK.to_json(), "oidc": code_section(issuer, provider)})
+    settings = Settings(**{**asdict(QUICK), "oidc": code_section(issuer, provider)})
     with served([write_study(tmp_path)], settings) as made:
         yield made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +317,7 @@ def test_a_fault_of_ours_has_the_policy_too(house: Served, monkeypatch: pytest.M
 def test_a_token_of_the_identity_provider_opens_the_pages_until_it_ends(
     tmp_path: Path, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(**{**QUICK.to_json(), "oidc": section(issuer)})
+    settings = Settings(**{**asdict(QUICK), "oidc": section(issuer)})
     with served([write_study(tmp_path)], settings) as house:
         person, phone, stranger = Browsing(house), Browsing(house), Browsing(house)
         person.log_in(bearer(issuer.token()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_a_token_that_ended_and_one_that_may_not_ask_get_nothing(house: Served) 
 
 def test_repeats_count_as_requests(tmp_path: Path) -> None:
     """Also bodies that the framework has to refuse, and those once.  Mutants: a rate that is never, or twice, taken."""
-    with served([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "rate_by_token": 5})) as house:
+    with served([write_study(tmp_path)], Settings(**{**asdict(QUICK), "rate_by_token": 5})) as house:
         ana = house.made("ana")
         assert house.ask(ana).status_code == 422
         assert house.ask(ana, withn=1).status_code == 422

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_answers_of_neighboring_tables_leave_on_the_same_ticks(
 
     monkeypatch.setattr(DuckDBEngine, "exact", reading)
     monkeypatch.setattr(grid.TimedRequest, "wait", wait)
-    with served([write_study(tmp_path)], Settings(**{**QUICK.to_json(), "tick": 0.5})) as house:
+    with served([write_study(tmp_path)], Settings(**{**asdict(QUICK), "tick": 0.5})) as house:
         headers = house.made("ana")
         for number in range(6):
             slow.clear() if number % 2 else slow.set()

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -708,7 +709,7 @@ def test_settings_of_a_connection() -> None:
 
 def test_answers_leave_on_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: work that is not done at the desk leaves when it is done."""
-    ticking = Settings(**{**QUICK.to_json(), "tick": 0.5})
+    ticking = Settings(**{**asdict(QUICK), "tick": 0.5})
     with wired([write_study(tmp_path)], ticking) as house:
         waited: list[float] = []
         monkeypatch.setattr("adyton.service.grid.time.sleep", lambda seconds: waited.append(seconds))

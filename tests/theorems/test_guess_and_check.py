@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Iterable
 from fractions import Fraction
@@ -21,6 +20,7 @@ from adyton.holdout.methods.guess_and_check import (
     query_failure,
 )
 from adyton.kernel.noise import SystemBits
+from adyton.lab.adaptivity.holdout_machines import first_state, next_answer
 from adyton.validity.textbook.concentration import hoeffding_width
 from how_often import LONG
 
@@ -39,13 +39,13 @@ def test_theorem_GUESS_AND_CHECK_the_failures_of_all_histories_sum_to_beta(depth
     def walk(state: State, level: int, times: int) -> Fraction:
         if level == depth or made.used_up(state) is not None:
             return Fraction(0)
-        own = query_failure(made.frame.failure, state["asked"], state["failed"], int(state["answers"]))
+        own = query_failure(made.frame.failure, state["asked"], state["failed"], state["answers"])
         cells = made.cells(state)
         confirmed = {**state, "asked": state["asked"] + 1}
-        failed = {**confirmed, "failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
+        failed = {**confirmed, "failed": state["failed"] + 1, "answers": state["answers"] * cells}
         return times * own + walk(confirmed, level + 1, times) + walk(failed, level + 1, times * cells)
 
-    total = walk(made.start(BITS), 0, 1)
+    total = walk(first_state(made, BITS), 0, 1)
     assert total <= made.frame.failure
     assert total > made.frame.failure / 3
 
@@ -55,12 +55,13 @@ def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_
     total: int, guess: Fraction, asked: int, failed: int
 ) -> None:
     made = machine(4000)
-    state = {"asked": asked + failed, "failed": failed, "answers": str(7**failed)}
+    watch, _ = made.measurement.begin(lambda _: (), BITS)
+    state = {"asked": asked + failed, "failed": failed, "answers": 7**failed, "watch": watch}
     if made.used_up(state) is not None:
         return
     values = np.full(4000, total // 4000, dtype=np.uint16)
     values[: total % 4000] += 1
-    reply, after = made.step(state, values, guess, BITS)
+    reply, after = next_answer(made, state, values, guess, BITS)
     share = query_failure(made.frame.failure, asked + failed, failed, 7**failed)
     stray = Fraction(hoeffding_width(4000, share))
     assert abs(reply.value - Fraction(total, 8000)) <= made.tolerance - stray
@@ -71,14 +72,14 @@ def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_
 def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() -> None:
     made = machine(4000)
     half = np.array([0, 2] * 2000, dtype=np.uint16)
-    state = made.start(BITS)
+    state = first_state(made, BITS)
     for _ in range(500):
-        reply, state = made.step(state, half, Fraction(51, 100), BITS)
+        reply, state = next_answer(made, state, half, Fraction(51, 100), BITS)
         assert (reply.said, reply.value) == ("confirmed", Fraction(51, 100))
     assert made.used_up(state) is None
     answered = 0
     while made.used_up(state) is None:
-        reply, state = made.step(state, half, Fraction(1), BITS)
+        reply, state = next_answer(made, state, half, Fraction(1), BITS)
         answered += 1
         assert abs(reply.value - Fraction(1, 2)) <= made.tolerance
     assert 3 <= answered <= 30
@@ -86,15 +87,15 @@ def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() ->
 
 
 def test_theorem_GUESS_AND_CHECK_goes_on_after_thousands_of_wrong_guesses() -> None:
-    """Until the items guarantee no more, and not until a number of more than 4,300 decimals has to be kept."""
+    """Until the items guarantee no more."""
     made = machine(10**6)
-    state, none_right = made.start(BITS), np.zeros(1, dtype=np.uint16)
+    state, none_right = first_state(made, BITS), np.zeros(1, dtype=np.uint16)
     while made.used_up(state) is None:
-        reply, after = made.step(state, none_right, Fraction(1), BITS)
+        reply, after = next_answer(made, state, none_right, Fraction(1), BITS)
         assert reply.value is not None
         assert abs(reply.value) <= made.tolerance
-        state = json.loads(json.dumps(after))  # as the ledger keeps it
-    assert int(state["answers"], 0) > 10**4300
+        state = after
+    assert state["answers"] > 10**4300
     assert made.left(state) == 0
 
 
@@ -103,14 +104,14 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
     made = machine(2000)
     rng = np.random.default_rng(6)
     for _ in range(30):
-        state, votes = made.start(BITS), np.zeros(2000)
+        state, votes = first_state(made, BITS), np.zeros(2000)
         while made.used_up(state) is None:
             right = rng.integers(0, 2, 2000, dtype=np.uint16)
-            reply, state = made.step(state, 2 * right, Fraction(0), BITS)
+            reply, state = next_answer(made, state, 2 * right, Fraction(0), BITS)
             assert abs(float(reply.value) - 0.5) <= 0.1
             votes += (float(reply.value) - 0.5) * (2.0 * right - 1)
             if made.used_up(state) is None:
-                reply, state = made.step(state, 2 * (votes > 0).astype(np.uint16), Fraction(0), BITS)
+                reply, state = next_answer(made, state, 2 * (votes > 0).astype(np.uint16), Fraction(0), BITS)
                 assert abs(float(reply.value) - 0.5) <= 0.1
 
 
@@ -119,14 +120,14 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
 
 def answered(made: GuessAndCheckPlan, wrong: Iterable[bool], near: Fraction) -> int:
     """For how many queries the machine answers and would confirm a guess that is only ``near``."""
-    state = made.start(BITS)
+    state = first_state(made, BITS)
     for count, is_wrong in enumerate(wrong):
         cells = made.cells(state)
         if cells is None or made.tolerance - made._stray(state) < near:
             return count
         state = {**state, "asked": state["asked"] + 1}
         if is_wrong:
-            state |= {"failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
+            state |= {"failed": state["failed"] + 1, "answers": state["answers"] * cells}
     return count + 1
 
 
@@ -207,6 +208,6 @@ def test_the_first_grid_is_the_one_that_the_machine_uses() -> None:
     made = machine(10**5)
     assert first_step(made.frame, made.tolerance) == 1 / 6
     half = np.array([0, 2] * 50_000, dtype=np.uint16)
-    reply, _ = made.step(made.start(BITS), half, Fraction(1), BITS)
+    reply, _ = next_answer(made, first_state(made, BITS), half, Fraction(1), BITS)
     assert reply.value in {Fraction(2 * i + 1, 12) for i in range(6)}
     assert first_step(machine(20).frame, Fraction(1, 10)) is None

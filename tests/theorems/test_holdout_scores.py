@@ -14,13 +14,15 @@ from scipy import stats
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Gaussian, Holdout
+from adyton.holdout.measures import Measures
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import rounded_gaussian
+from adyton.kernel.special.scores import ScoreBlocks
+from adyton.lab.adaptivity.holdout_machines import shown
 from adyton.noise_intervals.laws import gaussian_tail
-from adyton.validity.plans.planned_scores import ScoreBlocks
 from how_often import often
 from seeded import Seeded
 
@@ -132,8 +134,8 @@ def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_guaranteed(items: int)
         plan = planned(items, "0.13", **wish)
         released = np.round(np.linspace(-0.1, 1.1, 40) * plan.frame.whole).astype(int).tolist()
         for number in (1, 2, plan.scores):
-            for shown, (low, high) in zip(released, plan.ends(released, [number] * 40), strict=True):
-                value = shown / plan.frame.whole
+            for noisy, (low, high) in zip(released, plan.ends(released, [number] * 40), strict=True):
+                value = noisy / plan.frame.whole
                 assert value - plan.half_width() <= max(float(low), value - 1)
                 assert float(high) <= value + plan.half_width() or value < 0
 
@@ -211,7 +213,7 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
         Seeded(1),
         20_000,
     )
-    drawn = np.array([plan.release(100, 5, bits) for _ in range(tries)]) - 100
+    drawn = np.array([shown(plan, 100, 5, bits) for _ in range(tries)]) - 100
     inner = range(-15, 16, 2)
     edges = [-(10**6), *inner, 10**6]
     law = [gaussian_tail(6.0, a) - gaussian_tail(6.0, b) for a, b in pairwise(edges)]
@@ -219,9 +221,9 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, law, strict=True)) < 80
     quieter = [gaussian_tail(5.4, a) - gaussian_tail(5.4, b) for a, b in pairwise(edges)]
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, quieter, strict=True)) > 150
-    later = np.array([plan.release(100, 6, bits) for _ in range(2000)]) - 100
+    later = np.array([shown(plan, 100, 6, bits) for _ in range(2000)]) - 100
     assert later.std() == pytest.approx(3.0, rel=0.1)  # six standard errors
-    assert plan.price == UNITS_PER_ONE * 4 // 9 + 1  # of the least noise
+    assert Measures(plan).amount == UNITS_PER_ONE * 4 // 9 + 1  # of the least noise
 
 
 @pytest.mark.parametrize("steps", [2, 2**15])
@@ -229,13 +231,15 @@ def test_theorem_HOLDOUT_SCORES_price_is_the_privacy_of_one_item(steps: int) -> 
     """The exact distance between two neighbors is that of N(mu, 1) and N(0, 1), and no less by a hundredth."""
     plan = plan_gaussian(HoldoutSize(1000, steps, Fraction(0), Fraction(1, 20)), GaussianWish(scores=10))
     (scale,) = plan.blocks.scales
-    mu = math.sqrt(plan.price / UNITS_PER_ONE)
+    mu = math.sqrt(Measures(plan).amount / UNITS_PER_ONE)
     half = steps // 2  # below it the one law is larger, above it the other
     exact = gaussian_tail(scale, -half) - gaussian_tail(scale, half)
     stated = 2 * stats.norm.cdf(mu / 2) - 1
     assert 0.99 * stated <= exact <= stated * (1 + 1e-9)
-    assert plan.radius * 4 == pytest.approx(plan.price, rel=1e-12)
-    assert plan.price >= UNITS_PER_ONE * (steps / Fraction(scale)) ** 2
+    measures = Measures(plan)
+    due = measures.priced(measures.scored(""), "").due
+    assert due.radius * 4 == pytest.approx(due.amount, rel=1e-12)
+    assert due.amount >= UNITS_PER_ONE * (steps / Fraction(scale)) ** 2
     assert in_values(plan).spent_before(10) == 9 * (steps / (2 * Fraction(scale))) ** 2
 
 

@@ -261,9 +261,11 @@ def test_theorem_LAST_EXACT_SCORE_a_score_in_between_is_counted(
         found = closed_by(ledger)
         if not looked:
             looked.append(1)
-            spent = ledger.spent
-            monkeypatch.setattr(SqliteLedger, "spent", lambda self: stale if self is ledger else spent())
-            stale = spent()
+            totals = SqliteLedger.totals
+            monkeypatch.setattr(
+                SqliteLedger, "totals", lambda self: stale if self is ledger else totals(self)
+            )
+            stale = totals(ledger)
             with Holdout.open(tmp_path / "h.toml") as other:
                 other.score(np.ones(3000, int))
         else:

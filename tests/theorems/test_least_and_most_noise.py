@@ -103,7 +103,8 @@ def test_theorem_VARIANCE_INTERVAL_says_how_small_its_noise_may_be(monkeypatch):
     around = variance_ends.Around(part, [column.astype(float) for column in sums])
     noises = [float(around._noise(np.array([0.0]), np.array([psi]))[0]) for psi in np.linspace(0, 1, 101)]
     assert all(least <= most for least, most in said)
-    first = around._guess(np.array([0.0]))[0]
+    place = np.array([0.0])
+    first = around._guess(around._top(place), place)[0]
     inside = [noise for psi, noise in zip(np.linspace(0, 1, 101), noises, strict=True) if psi >= first]
     assert said[0][0] <= min(inside)
     said.clear()

@@ -15,7 +15,7 @@ from adyton.holdout.methods import gaussian
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.validity.plans.planned_scores import ScoreBlocks
+from adyton.kernel.special.scores import ScoreBlocks
 from adyton.validity.subset.tails import Way
 from how_often import crossed
 from seeded import Seeded

@@ -21,6 +21,8 @@ from adyton.holdout.methods.thresholdout import (
     width_of,
 )
 from adyton.kernel.noise import two_sided_geometric
+from adyton.kernel.special.scores import GuessedScores
+from adyton.lab.adaptivity.holdout_machines import first_state, next_answer
 from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 from in_bulk import in_bulk
@@ -75,12 +77,18 @@ def law(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, .
     return found
 
 
+def epsilon_of(machine: ThresholdoutPlan) -> Fraction:
+    epsilon = machine.measurement.machine.cost().pure
+    assert epsilon is not None
+    return epsilon
+
+
 def run(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, ...], bits: Seeded) -> tuple:
-    state, said = machine.start(bits), []
+    state, said = first_state(machine, bits), []
     for total, t in zip(sums, training, strict=True):
         if machine.used_up(state) is not None:
             break
-        reply, state = machine.step(state, values(total), Fraction(t, machine.frame.whole), bits)
+        reply, state = next_answer(machine, state, values(total), Fraction(t, machine.frame.whole), bits)
         said.append("h" if reply.said == "holdout" else TRAINING)
     return tuple(said)
 
@@ -117,8 +125,8 @@ def test_theorem_THRESHOLDOUT_PRIVACY_on_all_small_adjacency(overfits: int) -> N
             there = law(machine, tuple(s + m for s, m in zip(sums, move, strict=True)), training)
             losses = [abs(math.log(here[o] / there[o])) + o.count("h") / machine.scale for o in here]
             phantom = max(phantom, *losses)
-    assert worst <= float(machine.epsilon) + 1e-6
-    assert worst > 0.6 * float(machine.epsilon)  # a forgotten factor of 2 would be seen
+    assert worst <= float(epsilon_of(machine)) + 1e-6
+    assert worst > 0.6 * float(epsilon_of(machine))  # a forgotten factor of 2 would be seen
     assert phantom <= 2 * overfits * (machine.frame.steps / 2) / machine.scale + 1e-6
 
 
@@ -128,7 +136,7 @@ def test_theorem_THRESHOLDOUT_PRIVACY_published_costs() -> None:
     assert costs["lemma"] == pytest.approx(2.1547, abs=1e-4)
     assert costs["half"] == pytest.approx(1.0774, abs=1e-4)
     assert costs["proved"] == pytest.approx(1.0975, abs=1e-4)
-    assert ThresholdoutPlan(frame(10**4), 100, 9, 0, 0.01 * 2 * 10**4).epsilon == 2
+    assert epsilon_of(ThresholdoutPlan(frame(10**4), 100, 9, 0, 0.01 * 2 * 10**4)) == 2
 
 
 # Five mistakes of public code ------------------------------------------------------------------------------
@@ -136,21 +144,21 @@ def test_theorem_THRESHOLDOUT_PRIVACY_published_costs() -> None:
 
 def test_the_threshold_is_not_drawn_anew_for_every_query() -> None:
     machine, bits = ThresholdoutPlan(frame(), 3, 50, 10**6, 5.0), Seeded(7)
-    state = machine.start(bits)
-    first = state["offset"]
+    state = first_state(machine, bits)
+    first = state["watch"].offset
     for _ in range(20):
-        reply, state = machine.step(state, values(4), Fraction(4, 20), bits)
-        assert (reply.said, state["offset"], state["left"]) == ("training", first, 3)
+        reply, state = next_answer(machine, state, values(4), Fraction(4, 20), bits)
+        assert (reply.said, state["watch"].offset, state["left"]) == ("training", first, 3)
 
 
 def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> None:
     """2,000 rounds: their sample variance within 6 of its standard deviations, which a second zero is not."""
     machine, bits = ThresholdoutPlan(frame(), 2_000, 10**4, 0, 2.0), Seeded(8)
-    state, offsets = machine.start(bits), []
+    state, offsets = first_state(machine, bits), []
     while machine.used_up(state) is None:
-        reply, state = machine.step(state, values(20), Fraction(0), bits)
+        reply, state = next_answer(machine, state, values(20), Fraction(0), bits)
         if reply.said == "holdout":
-            offsets.append(state["offset"])
+            offsets.append(state["watch"].offset)
     law = [geometric_pmf(4.0, z) for z in range(-200, 201)]
     variance = sum(p * z * z for p, z in zip(law, range(-200, 201), strict=True))
     fourth = sum(p * z**4 for p, z in zip(law, range(-200, 201), strict=True))
@@ -161,20 +169,22 @@ def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> Non
 
 def test_the_budget_is_enforced() -> None:
     machine, bits = ThresholdoutPlan(frame(), 2, 50, 0, 0.001), Seeded(9)
-    state = machine.start(bits)
+    state = first_state(machine, bits)
     for left in (1, 0):
-        reply, state = machine.step(state, values(20), Fraction(0), bits)
+        reply, state = next_answer(machine, state, values(20), Fraction(0), bits)
         assert (reply.said, state["left"]) == ("holdout", left)
     assert machine.used_up(state) == ("overfits", 2)
-    with pytest.raises(AssertionError):
-        machine.step(state, values(4), Fraction(4, 20), bits)  # also where the training score would do
+    with pytest.raises(InvalidRequest, match="halted"):
+        next_answer(
+            machine, state, values(4), Fraction(4, 20), bits
+        )  # also where the training score would do
 
 
 def test_a_batch_has_no_way_past_the_budget() -> None:
     """There is no batch: a step takes one query, and the caller asks for a refusal before each."""
-    assert list(inspect.signature(ThresholdoutPlan.step).parameters)[1:] == [
-        "state",
-        "values",
+    assert list(inspect.signature(GuessedScores.compare).parameters)[1:] == [
+        "watch",
+        "exact",
         "guess",
         "bits",
     ]
@@ -187,9 +197,9 @@ def test_a_batch_has_no_way_past_the_budget() -> None:
 def test_the_noise_is_geometric_and_not_gaussian() -> None:
     """2,500 released sums: P(|xi| > 4 s) = .0171 and not 6e-5; within 6 standard deviations."""
     machine, bits, tries = ThresholdoutPlan(frame(), 10**4, 10**5, 0, 5.0), Seeded(11), 2_500
-    state, far, released = machine.start(bits), 0, 0
+    state, far, released = first_state(machine, bits), 0, 0
     while released < tries:
-        reply, state = machine.step(state, values(20), Fraction(0), bits)
+        reply, state = next_answer(machine, state, values(20), Fraction(0), bits)
         if reply.said == "holdout":
             assert reply.value is not None
             released += 1

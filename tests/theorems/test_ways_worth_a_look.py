@@ -19,9 +19,12 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.population import base
+from adyton.population.claims import AfterReleases
 from adyton.population.which import population_of
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
+from adyton.validity.subset.tails import Before, ways_after
+from adyton.validity.subset.widths import variance_width
 
 GROUPS = ("a", "b", "c", "d")
 COLUMNS = (CategoryColumn("g", GROUPS), IntegerColumn("x", 0, 1000), BooleanColumn("b"))
@@ -120,3 +123,24 @@ def test_theorem_DESCRIBED_QUERIES_at_the_end_of_a_range_an_interval_is_as_narro
             wide.setattr(base, "_FAR", math.inf)
             least, most = make()
         assert (high - low <= 1.02 * (most - least)).all(), case
+
+
+@pytest.mark.parametrize("spent", [Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100)])
+@pytest.mark.parametrize("noise", [1.0, 50.0, 1000.0])
+def test_theorem_SUBSET_BENNETT_ways_that_are_left_out_would_be_wider(spent: Fraction, noise: float) -> None:
+    """From sums that hardly vary to those of values at both ends of their range, and for all of them at once.
+
+    Mutants: ways of which an estimate is above the least are left out (0.99 for 1.1); all ways are left out
+    that are wider if they are as heavy as they may be (``heavier`` on both sides).
+    """
+    ways = ways_after(Before(spent), 50_000, 1e-4)
+    claims = AfterReleases(ways)
+    variance, scale = np.geomspace(1, 50_000, 30), np.full(30, noise)
+    beyond = np.array([np.full(30, 2.0), np.full(30, 0.1)])
+    every = variance_width(variance, beyond, scale, ways)
+    assert np.all(claims.width(variance, beyond, scale) <= every * 1.0001)
+    for place in range(0, 30, 3):
+        one = slice(place, place + 1)
+        few = claims.width(variance[one], beyond[:, one], scale[one])
+        assert np.all(few <= every[:, one] * 1.0001)
+    assert len(claims._worth_trying(variance[-1:], beyond[:, -1:], scale[-1:])) < len(ways)

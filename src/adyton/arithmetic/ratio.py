@@ -136,18 +136,19 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
     Source:   Fieller 1954.  Theorem: RATIO-INTERVAL.
     """
     ends = np.asarray(reach, float)
-    high = np.broadcast_to(ends, numerator.shape).copy()
-    low, informative = -high, _telling(denominator, ends, error)
+    reaches = np.broadcast_to(ends, numerator.shape)
+    low, high, informative = -reaches, reaches.copy(), _telling(denominator, ends, error)
 
-    def side(at: Places) -> _Side:
-        return _Side(numerator[at], denominator[at], high[at], error.of(at))
+    def side(at: Places, top: Floats) -> _Side:
+        return _Side(top, denominator[at], reaches[at], error.of(at))
 
     # Nearly all that say nothing are gone by now; of the others the exact condition decides.
-    steep = [denominator[at] > side(at).steepest() for at in _blocks(informative)]
+    steep = [denominator[at] > side(at, numerator[at]).steepest() for at in _blocks(informative)]
     informative = informative[np.concatenate(steep)] if steep else informative
-    for at in _blocks(informative):
-        own = side(at)
-        low[at], high[at] = own.first(), -own.mirrored().first()
+    for at in _blocks(informative):  # both ends at once: the other one is the same at -t
+        top, twice = numerator[at], np.concatenate([at, at])
+        first = side(twice, np.concatenate([top, -top])).first()
+        low[at], high[at] = first[: len(at)], -first[len(at) :]
     return low, high
 
 
@@ -169,10 +170,6 @@ class _Side:
 
     def of(self, cells: Truths) -> _Side:
         return _Side(self.numerator[cells], self.denominator[cells], self.reach[cells], self.error.of(cells))
-
-    def mirrored(self) -> _Side:
-        """For the other end: the same at -t."""
-        return _Side(-self.numerator, self.denominator, self.reach, self.error)
 
     def band(self, t: Floats) -> Floats:
         return self._widened(self.error(t), t)
@@ -222,7 +219,7 @@ class _Side:
             band, rise = side._widened(error, t), side.denominator + slope
             nearer = t - (t * side.denominator - side.numerator + band) / rise
             unit = 4 * UNIT_ROUNDOFF * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
-            place[left] = np.clip(nearer, -side.reach, side.reach)
+            place[left] = nearer.clip(-side.reach, side.reach)
             beside[left] = np.maximum(unit, _LEAST_STEP * side.reach)
             moving = np.abs(place[left] - t) > 2 * unit
             if not moving.any():
@@ -241,7 +238,7 @@ class _Side:
             near_end = (both - spread) / (bottom * bottom - b * b)
             guess = np.where(both > 0, (top * top - a * a) / (both + spread), near_end)
         guess = np.where(np.isfinite(guess), guess, self.numerator / self.denominator)
-        return np.clip(guess, -self.reach, self.reach)
+        return guess.clip(-self.reach, self.reach)
 
 
 def _blocks(places: Places) -> list[Places]:

@@ -24,6 +24,7 @@ from adyton.audit.judge import (
 )
 from adyton.audit.outputs import read
 from adyton.certify import RoundedGuarantee
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 
@@ -36,7 +37,7 @@ _STEPS_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class Power(Document):
     """What the samples would have found, with probability 0.95: the least true epsilon above the claim.
 
     ``epsilon`` on the event of randomized response, ``at_event`` on an event as rare as the one found.
@@ -45,8 +46,11 @@ class Power:
     epsilon: float | None
     at_event: float | None
 
-    def to_json(self) -> dict[str, object]:
-        return {"epsilon": self.epsilon, "at_event": self.at_event, "probability": POWER}
+    json_keys = "epsilon at_event probability"
+
+    @property
+    def probability(self) -> float:
+        return POWER
 
     def __str__(self) -> str:
         best, here = (_epsilon_text(e) for e in (self.epsilon, self.at_event))
@@ -57,7 +61,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Shown):
+class Verdict(Shown, Document):
     """What an audit found.  "consistent" is not a proof: these samples and these events found nothing."""
 
     mechanism: str
@@ -69,21 +73,11 @@ class Verdict(Shown):
     event: Judged | None
     power: Power
 
+    json_keys = "mechanism claim lower_bound samples confidence verdict power event"
+
     @property
     def refuted(self) -> bool:
         return self.verdict == "refuted"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "mechanism": self.mechanism,
-            "claim": self.claim.to_json(),
-            "lower_bound": self.lower_bound,
-            "samples": self.samples,
-            "confidence": self.confidence,
-            "verdict": self.verdict,
-            "power": self.power.to_json(),
-            "event": self.event.to_json() if self.event else None,
-        }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -95,7 +89,7 @@ class Verdict(Shown):
         )
         notes = [str(self.power)]
         if self.event:
-            where = ("first", "second")[self.event.numerator]
+            where = self.event.likelier_on
             more, less = self.event.counts
             notes.insert(
                 0,

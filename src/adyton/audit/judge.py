@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from adyton.arithmetic.search import edge
+from adyton.documents import Document
 from adyton.kernel.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
 
@@ -39,7 +40,7 @@ def share(confidence: float, finalists: int = FINALISTS) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Document):
     """An event as it was counted on the half of the samples that did not choose it."""
 
     event: str
@@ -50,15 +51,13 @@ class Judged:
     unlikely: float  # bound from above
     bound: float
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "description": self.event,
-            "likelier_on": ("first", "second")[self.numerator],
-            "counts": list(self.counts),
-            "trials": self.trials,
-            "probability_at_least": self.likely,
-            "probability_at_most": self.unlikely,
-        }
+    json_keys = (
+        "description=event likelier_on counts trials probability_at_least=likely probability_at_most=unlikely"
+    )
+
+    @property
+    def likelier_on(self) -> Literal["first", "second"]:
+        return "second" if self.numerator else "first"
 
 
 def judge(

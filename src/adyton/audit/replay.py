@@ -19,6 +19,7 @@ import numpy as np
 from adyton.audit.noise_seen import alike_but_for_cells, distances, gaps, is_rounded, noise_seen
 from adyton.audit.watching import RecordedBits, watch, with_the_same_words
 from adyton.curator import Curator, open_study
+from adyton.documents import Document
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.kernel.engine import DiscoveredGroup
 from adyton.kernel.exact.cells import whole
@@ -53,7 +54,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
+class Movement(Document):
     """How far the integers of one reading moved, beside how far they may, in both norms."""
 
     name: str
@@ -62,19 +63,31 @@ class Movement:
     l2_squared: Fraction
     l2_squared_allowed: Fraction
 
+    json_keys = "value=name l1 l1_allowed l2 l2_allowed"
+
+    @property
+    def l2(self) -> float:
+        return float(float(self.l2_squared) ** 0.5)
+
+    @property
+    def l2_allowed(self) -> float:
+        return float(float(self.l2_squared_allowed) ** 0.5)
+
     @property
     def too_far(self) -> bool:
         return self.l1 > self.l1_allowed or self.l2_squared > self.l2_squared_allowed
 
 
 @dataclass(frozen=True, slots=True)
-class Replay(Shown):
+class Replay(Shown, Document):
     """What differed between the two runs, and should not have."""
 
     query: str
     faults: tuple[str, ...]
     movements: tuple[Movement, ...]
     verdict: Literal["consistent", "refuted"] = field(init=False)
+
+    json_keys = "query verdict faults moved=movements"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "verdict", "refuted" if self.faults else "consistent")
@@ -83,30 +96,12 @@ class Replay(Shown):
     def refuted(self) -> bool:
         return self.verdict == "refuted"
 
-    def to_json(self) -> dict[str, Any]:
-        moved = [
-            {
-                "value": m.name,
-                "l1": float(m.l1),
-                "l1_allowed": float(m.l1_allowed),
-                "l2": float(m.l2_squared) ** 0.5,
-                "l2_allowed": float(m.l2_squared_allowed) ** 0.5,
-            }
-            for m in self.movements
-        ]
-        return {
-            "query": self.query,
-            "verdict": self.verdict,
-            "faults": list(self.faults),
-            "moved": moved,
-        }
-
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 m.name,
                 f"{float(m.l1):g} of {float(m.l1_allowed):g}",
-                f"{float(m.l2_squared) ** 0.5:.6g} of {float(m.l2_squared_allowed) ** 0.5:.6g}",
+                f"{m.l2:.6g} of {m.l2_allowed:.6g}",
             )
             for m in self.movements
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
 from adyton.audit.cases.catalogue import CATALOGUE, entry_named
 from adyton.audit.cases.trial import AuditedMechanism, AuditTarget, Trial
 from adyton.audit.trade_off import TradeOff, audit_gdp
+from adyton.documents import Document
 from adyton.show import Sheet, Shown
 
 OnStep = Callable[[str, float], None]  # what is being tried, and how much of everything is done
@@ -18,35 +18,36 @@ SLOWER = 10  # a mechanism that makes one output at a time gets a tenth of the s
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Document):
     trial: Trial
     verdict: Verdict
     trade_off: TradeOff | None
+
+    json_keys = (
+        "adjacency=trial.adjacency mechanism=verdict.mechanism claim=verdict.claim "
+        "lower_bound=verdict.lower_bound samples=verdict.samples confidence=verdict.confidence "
+        "verdict=verdict.verdict power=verdict.power event=verdict.event trade_off replay=trial.replayed"
+    )
 
     @property
     def refuted(self) -> bool:
         found = (self.verdict, self.trade_off, self.trial.replayed)
         return any(one is not None and one.refuted for one in found)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "adjacency": self.trial.adjacency,
-            **self.verdict.to_json(),
-            "trade_off": self.trade_off.to_json() if self.trade_off else None,
-            "replay": self.trial.replayed.to_json() if self.trial.replayed else None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class AuditReport(Shown):
+class AuditReport(Shown, Document):
     tried: tuple[Tried, ...]
+
+    json_keys = "refuted=number_refuted audits=tried"
 
     @property
     def refuted(self) -> tuple[Tried, ...]:
         return tuple(t for t in self.tried if t.refuted)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"refuted": len(self.refuted), "audits": [t.to_json() for t in self.tried]}
+    @property
+    def number_refuted(self) -> int:
+        return len(self.refuted)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(map(cells, self.tried))
@@ -61,13 +62,14 @@ class AuditReport(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditContents(Shown):
+class AuditContents(Shown, Document):
     """What can be audited by name."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "mechanisms": [{"name": e.name, "aliases": list(e.aliases), "about": e.about} for e in CATALOGUE]
-        }
+    json_keys = "mechanisms"
+
+    @property
+    def mechanisms(self) -> tuple[AuditedMechanism, ...]:
+        return CATALOGUE
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((e.name, ", ".join(e.aliases), e.about) for e in CATALOGUE)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from adyton.audit.black_box import Mechanism, OnProgress, Pair, draw, finalists, name_of
 from adyton.audit.judge import POWER, Judged, detectable, mu_of, share
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.special import special
 from adyton.show import Sheet, Shown
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorRates:
+class ErrorRates(Document):
     """A test: its false-positive probability is at most ``type_one``, its false-negative one ``type_two``."""
 
     test: Judged
+
+    json_keys = "type_one type_two event=test.event"
 
     @property
     def type_one(self) -> float:
@@ -30,12 +33,9 @@ class ErrorRates:
         """What mu-GDP allows at this false-positive probability: G_mu(type_one)."""
         return float(special().ndtr(-special().ndtri(self.type_one) - mu))
 
-    def to_json(self) -> dict[str, object]:
-        return {"type_one": self.type_one, "type_two": self.type_two, "event": self.test.event}
-
 
 @dataclass(frozen=True, slots=True)
-class TradeOff(Shown):
+class TradeOff(Shown, Document):
     """What an audit of a mu-GDP claim found."""
 
     mechanism: str
@@ -47,21 +47,19 @@ class TradeOff(Shown):
     boxes: tuple[ErrorRates, ...]
     power: float | None  # the least true mu that would have been found
 
+    json_keys = "mechanism claim lower_bound samples confidence verdict power=would_find tests=boxes"
+
     @property
     def refuted(self) -> bool:
         return self.verdict == "refuted"
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "mechanism": self.mechanism,
-            "claim": {"mu": self.claimed_mu},
-            "lower_bound": self.lower_bound,
-            "samples": self.samples,
-            "confidence": self.confidence,
-            "verdict": self.verdict,
-            "power": {"mu": self.power, "probability": POWER},
-            "tests": [box.to_json() for box in self.boxes],
-        }
+    @property
+    def claim(self) -> dict[str, float]:
+        return {"mu": self.claimed_mu}
+
+    @property
+    def would_find(self) -> dict[str, float | None]:
+        return {"mu": self.power, "probability": POWER}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(

@@ -4,7 +4,7 @@ An answer has two intervals that are never called by one name: the *noise interv
 the *population interval* what the world says.
 """
 
-from adyton.certify.answer import Amount, Answer, Odometer, RoundedGuarantee
+from adyton.certify.answer import Amount, AmountLeft, Answer, Odometer, RoundedGuarantee
 from adyton.certify.budget import Budget
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import AnswerBits, Later
@@ -29,6 +29,7 @@ from adyton.certify.values import (
 __all__ = [
     "Absent",
     "Amount",
+    "AmountLeft",
     "Answer",
     "AnswerBits",
     "Bound",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from adyton.certify.values import Bound
+from adyton.documents import Document
 from adyton.show import number
 
 
 @dataclass(frozen=True, slots=True)
-class Cheaper:
+class Cheaper(Document):
     """The noise of a value is far smaller than the luck of the draw: a lower price would do nearly as well.
 
     ``times``: how much smaller.  ``within``: a half-width of the noise that would do.  ``share``: of the
@@ -23,14 +22,7 @@ class Cheaper:
     share: float
     population: Bound
 
-    def to_json(self) -> dict[str, Any]:
-        own = {"times": self.times, "within": self.within, "share_of_cost": self.share}
-        return {**own, "population_interval": self.population.to_json()}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Cheaper:
-        population = Bound.from_json(told["population_interval"])
-        return cls(told["times"], told["within"], told["share_of_cost"], population)
+    json_keys = "times within share_of_cost=share population_interval=population"
 
     def text(self, name: str) -> str:
         half = self.population.half_width or 0.0

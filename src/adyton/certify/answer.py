@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from adyton.certify.rows import (
     NO_VALUE,
     NOTHING_KNOWN,
     UNINFORMATIVE,
+    ColumnNames,
     Intervals,
     KeyedRows,
     KnownRange,
+    NamedRange,
+    ShownRow,
     Values,
 )
 from adyton.certify.values import (
@@ -43,8 +46,9 @@ from adyton.certify.values import (
     in_days,
     optional,
 )
+from adyton.documents import Document, Units, read_fields
 from adyton.errors import InvalidRequest
-from adyton.kernel.exact import UNITS_PER_ONE, decimal_text, decimal_units, float_down, float_up
+from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.kernel.exact.cells import Floats
 from adyton.refusals import percent
 from adyton.show import Sheet, Shown, in_short, number
@@ -63,35 +67,27 @@ _MUCH = 1.25  # times the width that was named: so much wider is said aloud
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """A cost, what is spent or what is left, as the accounting of the study counts it and as a share of its
-    budget.
+class Amount(Document):
+    """A cost, or what is spent, as the accounting of the study counts it and as a share of its budget.
 
     A share is rounded up, but that of what is left down.
     """
 
     accounting: str
-    units: int
-    of: int
-    is_left: bool = False
+    units: Units
+    of: Units
+
+    json_keys = "accounting amount=units share of"
+    rounds_up: ClassVar[bool] = True
 
     @property
     def share(self) -> float:
         exact = Fraction(self.units, self.of)
-        return float_down(exact) if self.is_left else float_up(exact)
-
-    def to_json(self) -> dict[str, object]:
-        amount, of = decimal_text(self.units), decimal_text(self.of)
-        return {"accounting": self.accounting, "amount": amount, "share": self.share, "of": of}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any], *, is_left: bool = False) -> Amount:
-        """Exact: its share follows from it, as it did where it was written."""
-        return cls(told["accounting"], decimal_units(told["amount"]), decimal_units(told["of"]), is_left)
+        return float_up(exact) if self.rounds_up else float_down(exact)
 
     def __str__(self) -> str:
         """Per cent of the budget; programs read ``to_json``."""
-        return percent(Fraction(self.units, self.of), up=not self.is_left)
+        return percent(Fraction(self.units, self.of), up=self.rounds_up)
 
     @property
     def in_units(self) -> str:
@@ -103,25 +99,25 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundedGuarantee:
+class AmountLeft(Amount):
+    """What is left of the budget."""
+
+    rounds_up = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedGuarantee(Document):
     """(epsilon, delta): what a study, or a mechanism, guarantees at most, fixed in advance."""
 
     epsilon: float
     delta: float
-
-    def to_json(self) -> dict[str, float]:
-        return {"epsilon": self.epsilon, "delta": self.delta}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> RoundedGuarantee:
-        return cls(told["epsilon"], told["delta"])
 
     def __str__(self) -> str:
         return f"epsilon {digits_up(self.epsilon)}, delta {digits_up(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Odometer:
+class Odometer(Document):
     """A running epsilon that holds whenever somebody stops, by whatever rule, with a delta of its own.
 
     It may be above the budget's epsilon; then the budget is the better guarantee.
@@ -130,13 +126,6 @@ class Odometer:
     epsilon: float
     delta: float
     theorem: str
-
-    def to_json(self) -> dict[str, object]:
-        return {"epsilon": self.epsilon, "delta": self.delta, "theorem": self.theorem}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Odometer:
-        return cls(told["epsilon"], told["delta"], told["theorem"])
 
     def __str__(self) -> str:
         return f"epsilon {digits_up(self.epsilon)}, delta {digits_up(self.delta)}"
@@ -192,7 +181,7 @@ def digits_up(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Shown):
+class Answer(Shown, Document):
     """What the curator releases.  It prints, shows itself in a notebook, and exports.
 
     ``answer.value``, ``answer.noise_interval`` and ``answer.population_interval`` if it has a single value;
@@ -213,7 +202,7 @@ class Answer(Shown):
     rows: KeyedRows
     cost: Amount
     spent: Amount
-    left: Amount
+    left: AmountLeft
     budget: RoundedGuarantee
     more: int | None
     receipt: Proof
@@ -230,6 +219,12 @@ class Answer(Shown):
     widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
     free: str | None = None  # why nothing was read and nothing charged; then the receipt is number 0
     chosen: Chosen | None = None  # how near the rows are to the best of their candidates
+
+    json_keys = (
+        "query repeated answer=_listed cost spent left more budget receipt=_paid certificate ways? "
+        "discovered_groups? rows_hidden? batch_size? left_out_rows? hidden? remarks? rows_planned? "
+        "widths_named? free? derived_from=_derived? chosen? known=_known? columns=_columns?"
+    )
 
     @property
     def value(self) -> float:
@@ -337,48 +332,41 @@ class Answer(Shown):
         told = {n: c if isinstance(c, list) else arrow.array(c, from_pandas=True) for n, c in columns.items()}
         return arrow.table(told)
 
+    @property
+    def _listed(self) -> tuple[ShownRow, ...]:
+        """Rows of the JSON object: ``to_json`` fills them in, for they are made of columns."""
+        return ()
+
+    @property
+    def _paid(self) -> Proof | None:
+        return None if self.free else self.receipt
+
+    @property
+    def _derived(self) -> Proof | None:
+        return self.receipt if self.free and self.receipt.number else None
+
+    @property
+    def _known(self) -> tuple[NamedRange, ...]:
+        known = self.known.items()
+        return tuple(NamedRange(one.count, one.low, one.high, one.step, one.day, name) for name, one in known)
+
+    @property
+    def _columns(self) -> ColumnNames | None:
+        return None if len(self.rows) else self.rows.names()
+
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
-        return self._json(self.rows_json())
+        return self.head_json() | {"answer": self.rows_json()}
 
     def head_json(self) -> dict[str, Any]:
         """The same without its rows."""
-        return self._json([])
-
-    def _json(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "query": self.query,
-            "repeated": self.repeated,
-            "answer": rows,
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "more": self.more,
-            "budget": self.budget.to_json(),
-            "receipt": None if self.free else self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-            **({"ways": ways} if (ways := self.ways) else {}),
-            **({"discovered_groups": self.discovered_groups.to_json()} if self.discovered_groups else {}),
-            **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
-            **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
-            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
-            **({"hidden": list(self.hidden)} if self.hidden else {}),
-            **({"remarks": list(self.remarks)} if self.remarks else {}),
-            **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
-            **({"widths_named": dict(self.widths_named)} if self.widths_named else {}),
-            **({"free": self.free} if self.free else {}),
-            **({"derived_from": self.receipt.to_json()} if self.free and self.receipt.number else {}),
-            **({"chosen": self.chosen.to_json()} if self.chosen else {}),
-            **({"known": [known.to_json(name) for name, known in self.known.items()]} if self.known else {}),
-            **({} if len(self.rows) else {"columns": self.rows.names_json()}),
-        }
+        return Document.to_json(self)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
-        """The answer that ``to_json`` wrote down."""
-        from adyton.certify.reading.answers import answer_facts
+    def _from_shape(cls, shape: Any, **known: Any) -> Self:
+        from adyton.certify.reading import answer_facts
 
-        return cls(**answer_facts(told))
+        return cls(**read_fields(cls, shape) | answer_facts(shape))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The answer as a table with notes."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.answer import Amount, Odometer, RoundedGuarantee
+from adyton.certify.answer import Amount, AmountLeft, Odometer, RoundedGuarantee
 from adyton.certify.later import in_bits
-from adyton.kernel.exact import decimal_text, decimal_units
+from adyton.documents import Document, Units, read_fields
 from adyton.show import Sheet, Shown
 
 _ODOMETER = (
@@ -18,31 +18,15 @@ _ODOMETER = (
 
 
 @dataclass(frozen=True, slots=True)
-class SharedBudgetTotals:
+class SharedBudgetTotals(Document):
     """What all studies of a shared budget have spent, of what; ``rows``: as its owner declared them."""
 
     name: str
     guarantee: RoundedGuarantee
     spent: Amount
-    left: Amount
+    left: AmountLeft
     charges: int
     rows: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "guarantee": self.guarantee.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "charges": self.charges,
-            "rows": self.rows,
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> SharedBudgetTotals:
-        guarantee, spent = RoundedGuarantee.from_json(told["guarantee"]), Amount.from_json(told["spent"])
-        left = Amount.from_json(told["left"], is_left=True)
-        return cls(told["name"], guarantee, spent, left, told["charges"], told["rows"])
 
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
@@ -53,32 +37,57 @@ class SharedBudgetTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedPart:
-    """What one name has spent, of its share of the budget, in units; None: it has no share of its own."""
+class SharePart(Document):
+    """What one name has spent, of its share of the budget; None: it has no share of its own."""
 
-    by: str
-    spent: int
-    budget_share: int | None
+    spent: Units
+    budget_share: Units | None
+
+    json_keys = "spent budget_share left"
 
     @property
-    def left(self) -> int | None:
+    def left(self) -> Units | None:
         return None if self.budget_share is None else max(0, self.budget_share - self.spent)
-
-    def to_json(self) -> dict[str, Any]:
-        spent, share, left = (
-            None if units is None else decimal_text(units)
-            for units in (self.spent, self.budget_share, self.left)
-        )
-        return {"spent": spent, "budget_share": share, "left": left}
-
-    @classmethod
-    def from_json(cls, by: str, told: Mapping[str, Any]) -> NamedPart:
-        share = told["budget_share"]
-        return cls(by, decimal_units(told["spent"]), None if share is None else decimal_units(share))
 
 
 @dataclass(frozen=True, slots=True)
-class Budget(Shown):
+class SessionLeft(Document):
+    """What is left of one session of an agent, and when it ends."""
+
+    left: Units | None
+    queries_left: int | None
+    ends_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPart(SharePart):
+    """The same of ``by``; where its sessions are capped, also of this one."""
+
+    by: str
+    session: SessionLeft | None = None
+
+    json_keys = "by spent budget_share left session?"
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptBits(Document):
+    """Of all answers so far, where they are rounded."""
+
+    bits: Units
+
+
+@dataclass(frozen=True, slots=True)
+class ValiditySpent(Document):
+    """Of the stability for which population intervals are certified, and of the number of queries."""
+
+    spent: Units
+    cap: Units
+    queries: int | None
+    beyond: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Budget(Shown, Document):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
     ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
@@ -90,7 +99,7 @@ class Budget(Shown):
     """
 
     spent: Amount
-    left: Amount
+    left: AmountLeft
     guarantee: RoundedGuarantee
     queries: int
     more: int | None
@@ -102,7 +111,22 @@ class Budget(Shown):
     reserve: str | None = None  # where units are kept from all queries: how many, and whether it was opened
     shared_budget: SharedBudgetTotals | None = None
     own: NamedPart | None = None  # of whoever asks a server, and for overseers those of all names
-    by_name: tuple[NamedPart, ...] | None = None
+    by_name: Mapping[str, SharePart] | None = None
+
+    json_keys = (
+        "spent left guarantee queries more odometer reserve? transcript=_transcript? shared_budget? "
+        "validity=_validity? own? by_name?"
+    )
+
+    @property
+    def _transcript(self) -> TranscriptBits | None:
+        return None if self.bits is None else TranscriptBits(self.bits)
+
+    @property
+    def _validity(self) -> ValiditySpent | None:
+        if self.stability is None or self.stability_cap is None:
+            return None
+        return ValiditySpent(self.stability, self.stability_cap, self.certified_queries, self.beyond)
 
     @property
     def beyond(self) -> bool:
@@ -112,56 +136,15 @@ class Budget(Shown):
         most = self.queries if self.certified_queries is None else self.certified_queries
         return self.queries > most or self.stability > self.stability_cap
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        shown: dict[str, Any] = {
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "guarantee": self.guarantee.to_json(),
-            "queries": self.queries,
-            "more": self.more,
-            "odometer": self.odometer.to_json(),
-            **({"reserve": self.reserve} if self.reserve is not None else {}),
-        }
-        if self.bits is not None:
-            shown["transcript"] = {"bits": decimal_text(self.bits)}
-        if self.shared_budget is not None:
-            shown["shared_budget"] = self.shared_budget.to_json()
-        if self.own is not None:
-            shown["own"] = {"by": self.own.by, **self.own.to_json()}
-        if self.by_name is not None:
-            shown["by_name"] = {part.by: part.to_json() for part in self.by_name}
-        if self.stability is None or self.stability_cap is None:
-            return shown
-        validity = {
-            "spent": decimal_text(self.stability),
-            "cap": decimal_text(self.stability_cap),
-            "queries": self.certified_queries,
-            "beyond": self.beyond,
-        }
-        return {**shown, "validity": validity}
-
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Budget:
-        """The budget that ``to_json`` wrote down, or that a server told."""
-        validity, own, by_name = told.get("validity"), told.get("own"), told.get("by_name")
+    def _from_shape(cls, shape: Any, **known: Any) -> Budget:
+        told, transcript = shape._validity or None, shape._transcript or None
         return cls(
-            spent=Amount.from_json(told["spent"]),
-            left=Amount.from_json(told["left"], is_left=True),
-            guarantee=RoundedGuarantee.from_json(told["guarantee"]),
-            queries=told["queries"],
-            more=told["more"],
-            odometer=Odometer.from_json(told["odometer"]),
-            stability=decimal_units(validity["spent"]) if validity else None,
-            stability_cap=decimal_units(validity["cap"]) if validity else None,
-            certified_queries=validity["queries"] if validity else None,
-            bits=decimal_units(told["transcript"]["bits"]) if "transcript" in told else None,
-            reserve=told.get("reserve"),
-            shared_budget=SharedBudgetTotals.from_json(told["shared_budget"])
-            if "shared_budget" in told
-            else None,
-            own=None if own is None else NamedPart.from_json(own["by"], own),
-            by_name=None if by_name is None else tuple(NamedPart.from_json(*one) for one in by_name.items()),
+            **read_fields(cls, shape),
+            stability=told and int(told.spent),
+            stability_cap=told and int(told.cap),
+            certified_queries=told and told.queries,
+            bits=transcript and int(transcript.bits),
         )
 
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
@@ -191,12 +174,11 @@ class Budget(Shown):
 
     def _lines_of_names(self, verbose: bool) -> list[tuple[str, str]]:
         """Of names, where a server told them; one's own is not told twice."""
-        parts = [*([self.own] if self.own else []), *(self.by_name or ())]
-        each = {part.by: part for part in parts}
+        each = {**({self.own.by: self.own} if self.own else {}), **(self.by_name or {})}
         return [(f"spent by {by}", _said_of(part, self.spent, verbose)) for by, part in each.items()]
 
 
-def _said_of(part: NamedPart, whole: Amount, verbose: bool) -> str:
+def _said_of(part: SharePart, whole: Amount, verbose: bool) -> str:
     """Both as shares of the budget of the study."""
     spent = Amount(whole.accounting, part.spent, whole.of).shown(verbose)
     if part.budget_share is None:

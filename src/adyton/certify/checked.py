@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from adyton.documents import Document
 from adyton.show import Sheet, Shown
 
 FOR_THE_OWNER = "for the owner: not private"
@@ -17,12 +18,17 @@ RESERVE = (
     "These counts are of all rows, the reserve too: whoever chooses what to test on it should not go by them."
 )
 
-# A value as it stands in the data, and how many rows have it.
-Seen = tuple[str | None, int]
+
+@dataclass(frozen=True, slots=True)
+class Seen(Document):
+    """A value as it stands in the data, and how many rows have it."""
+
+    value: str | None
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFinding:
+class CheckFinding(Document):
     """Something that would surprise an analyst who believes the study file.
 
     ``kind`` is one word for programs; ``rows`` how many rows, persons or keys it is about.
@@ -34,12 +40,15 @@ class CheckFinding:
     rows: int | None
     text: str
 
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "caution": CAUTION}
+    json_keys = "table column kind rows text caution"
+
+    @property
+    def caution(self) -> str:
+        return CAUTION
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryCheck:
+class DiscoveryCheck(Document):
     """About how many groups of a text column a query of this price would discover: ``threshold`` units are
     needed.  ``keys`` are they, if the owner wants to see them.
     """
@@ -50,22 +59,15 @@ class DiscoveryCheck:
     found: int
     keys: tuple[Seen, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        shown = {
-            "epsilon": self.epsilon,
-            "threshold": self.threshold,
-            "there": self.there,
-            "found": self.found,
-        }
-        return {**shown, "keys": _listed(self.keys)} if self.keys else shown
+    json_keys = "epsilon threshold there found keys?"
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCheck:
+class ColumnCheck(Document):
     """How many values of a column are missing, and how many are not what the study declares.
 
     ``almost_declared`` are undeclared values that differ from a declared one by capital letters or blanks
-    around them only.  ``problem`` says why no value was looked at.  ``seen`` are odd values by their kind.
+    around them only.  ``problem`` says why no value was looked at.  ``examples``: odd values by kind.
     """
 
     name: str
@@ -78,29 +80,16 @@ class ColumnCheck:
     clipped_high: int = 0
     problem: str | None = None
     keys: DiscoveryCheck | None = None
-    seen: tuple[tuple[str, tuple[Seen, ...]], ...] = ()
+    examples: Mapping[str, tuple[Seen, ...]] = field(default_factory=dict, hash=False)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        return {
-            "missing": self.missing,
-            "unparseable": self.unparseable,
-            "undeclared": self.undeclared,
-            "almost_declared": self.almost_declared,
-            "clipped_low": self.clipped_low,
-            "clipped_high": self.clipped_high,
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"name": self.name, "kind": self.kind, **self.counts, "problem": self.problem}
-        shown["discovered_groups"] = None if self.keys is None else self.keys.to_json()
-        return (
-            {**shown, "examples": {kind: _listed(some) for kind, some in self.seen}} if self.seen else shown
-        )
+    json_keys = (
+        "name kind missing unparseable undeclared almost_declared clipped_low clipped_high problem "
+        "discovered_groups=keys examples?"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class TableCheck:
+class TableCheck(Document):
     """The rows and units of a private table, and its columns.
 
     ``rows_cut`` are rows of persons beyond the most that count; ``most_rows`` is how many the largest has, if
@@ -118,27 +107,18 @@ class TableCheck:
     most_rows: int | None = None
     unreadable_lines: int | None = None
 
+    json_keys = (
+        "name rows units unreadable_lines rows_of_nobody persons_above rows_cut rows_that_count "
+        "columns most_rows?"
+    )
+
     @property
     def rows_that_count(self) -> int:
         return self.rows - self.rows_of_nobody - self.rows_cut
 
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "name": self.name,
-            "rows": self.rows,
-            "units": self.units,
-            "unreadable_lines": self.unreadable_lines,
-            "rows_of_nobody": self.rows_of_nobody,
-            "persons_above": self.persons_above,
-            "rows_cut": self.rows_cut,
-            "rows_that_count": self.rows_that_count,
-            "columns": [column.to_json() for column in self.columns],
-        }
-        return shown if self.most_rows is None else {**shown, "most_rows": self.most_rows}
-
 
 @dataclass(frozen=True, slots=True)
-class StudyCheck(Shown):
+class StudyCheck(Shown, Document):
     """A study file beside its data, for the owner alone."""
 
     tables: tuple[TableCheck, ...]
@@ -146,20 +126,23 @@ class StudyCheck(Shown):
     reserve: bool = False  # whether the study keeps units from its queries, which are counted here
     suggestions: tuple[CheckFinding, ...] = ()  # what nobody needs to change, and an analyst would be glad of
 
+    json_keys = "notice ok caution tables findings suggestions? reserve=reserve_note?"
+
     @property
     def ok(self) -> bool:
         return not self.findings
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "notice": FOR_THE_OWNER,
-            "ok": self.ok,
-            "caution": CAUTION,
-            "tables": [table.to_json() for table in self.tables],
-            "findings": [finding.to_json() for finding in self.findings],
-            **({"suggestions": [one.to_json() for one in self.suggestions]} if self.suggestions else {}),
-            **({"reserve": RESERVE} if self.reserve else {}),
-        }
+    @property
+    def notice(self) -> str:
+        return FOR_THE_OWNER
+
+    @property
+    def caution(self) -> str:
+        return CAUTION
+
+    @property
+    def reserve_note(self) -> str | None:
+        return RESERVE if self.reserve else None
 
     def sheet(self, verbose: bool = False) -> Sheet:
         headers = ("column", "declared", "missing", "unparsed", "undeclared", "below", "above")
@@ -172,7 +155,7 @@ class StudyCheck(Shown):
         if column.problem is not None:
             return (name, column.kind, *["?"] * 5)
         counts = ("missing", "unparseable", "undeclared", "clipped_low", "clipped_high")
-        return (name, column.kind, *(f"{column.counts[one]:,}" for one in counts))
+        return (name, column.kind, *(f"{getattr(column, one):,}" for one in counts))
 
     def _sizes(self) -> tuple[str, ...]:
         found = []
@@ -207,7 +190,7 @@ class StudyCheck(Shown):
                 )
                 found += [
                     f"{table.name}.{column.name}, {kind}: {', '.join(map(_example, some))}"
-                    for kind, some in [*column.seen, *keys]
+                    for kind, some in [*column.examples.items(), *keys]
                     if some
                 ]
         return tuple(found)
@@ -218,9 +201,4 @@ def _named(finding: CheckFinding) -> str:
 
 
 def _example(seen: Seen) -> str:
-    text, rows = seen
-    return f"{'(not readable)' if text is None else repr(text)} ({rows:,})"
-
-
-def _listed(seen: tuple[Seen, ...]) -> list[dict[str, Any]]:
-    return [{"value": text, "rows": rows} for text, rows in seen]
+    return f"{'(not readable)' if seen.value is None else repr(seen.value)} ({seen.rows:,})"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from adyton.documents import Document
 from adyton.show import Sheet, Shown, number
 
 _LAST = (
@@ -21,7 +20,7 @@ _RESERVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class ByRoute:
+class ByRoute(Document):
     """The threshold that one theorem gives, with its part of the level."""
 
     route: str
@@ -30,7 +29,7 @@ class ByRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class LastLook(Shown):
+class LastLook(Shown, Document):
     """A test at level ``alpha`` may reject where its own p-value is at most ``threshold``.
 
     ``p_value`` is one that was computed, and ``corrected`` what it is worth after the queries.  ``routes``
@@ -45,6 +44,11 @@ class LastLook(Shown):
     published: int | None = None  # the receipt that records it
     reserve: bool = False  # does the study keep units for tests?
 
+    json_keys = (
+        "alpha threshold queries route theorem routes=each_once p_value? corrected? significant? reserve? "
+        "published?"
+    )
+
     @property
     def best(self) -> ByRoute:
         return max(self.routes, key=lambda by: by.threshold)
@@ -54,6 +58,10 @@ class LastLook(Shown):
         return self.best.threshold
 
     @property
+    def route(self) -> str:
+        return self.best.route
+
+    @property
     def theorem(self) -> str:
         return self.best.theorem
 
@@ -61,35 +69,13 @@ class LastLook(Shown):
     def significant(self) -> bool | None:
         return None if self.p_value is None else self.p_value <= self.threshold
 
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "alpha": self.alpha,
-            "threshold": self.threshold,
-            "queries": self.queries,
-            "route": self.best.route,
-            "theorem": self.theorem,
-            "routes": [asdict(by) for by in self._each_once],
-        }
-        if self.p_value is not None:
-            shown |= {"p_value": self.p_value, "corrected": self.corrected, "significant": self.significant}
-        shown |= {"reserve": True} if self.reserve else {}
-        return shown if self.published is None else {**shown, "published": self.published}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> LastLook:
-        """What ``to_json`` wrote: of routes that differ in a parameter alone, the best."""
-        routes = tuple(ByRoute(one["route"], one["theorem"], one["threshold"]) for one in told["routes"])
-        computed = {name: told.get(name) for name in ("p_value", "corrected", "published")}
-        reserve = told.get("reserve", False)
-        return cls(told["alpha"], told["queries"], routes, reserve=reserve, **computed)
-
     @property
-    def _each_once(self) -> list[ByRoute]:
+    def each_once(self) -> tuple[ByRoute, ...]:
         """The best of those that differ in a parameter alone, the greatest threshold first."""
         best: dict[tuple[str, str], ByRoute] = {}
         for by in sorted(self.routes, key=lambda by: -by.threshold):
             best.setdefault((by.route, by.theorem), by)
-        return list(best.values())
+        return tuple(best.values())
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [
@@ -99,7 +85,7 @@ class LastLook(Shown):
                 "significant if its p-value is at most",
                 f"{self.threshold:.2g}" if self.threshold else "no p-value is small enough",
             ),
-            ("by", self.best.route),
+            ("by", self.route),
         ]
         if self.p_value is not None and self.corrected is not None:
             rows += [
@@ -109,7 +95,7 @@ class LastLook(Shown):
             ]
         if verbose:
             rows += [("theorem", self.theorem)]
-            rows += [(f"by {by.route} alone", f"{by.threshold:.2g}") for by in self._each_once[1:]]
+            rows += [(f"by {by.route} alone", f"{by.threshold:.2g}") for by in self.each_once[1:]]
         recorded = () if self.published is None else (f"Recorded as receipt {self.published}.",)
         several = "For one test: whoever runs several divides the level by their number."
         notes = (several, *([_RESERVE] if self.reserve else []), _LAST, _NOT_PRIVATE, *recorded)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from adyton.kernel.exact import UNITS_PER_ONE, decimal_text, decimal_units
+from adyton.documents import Document, Units
+from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.show import number
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class Later(Document):
     """Half-widths of the population interval of a later count, of half of all units, with noise as large as
     the luck of the draw: without this charge and after it; None where there is no interval any more.
     """
@@ -31,35 +30,21 @@ class Later:
             f"example, ± {wider} instead of ± {now}."
         )
 
-    def to_json(self) -> dict[str, float | None]:
-        return {"without": self.without, "after": self.after}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Later:
-        return cls(told["without"], told["after"])
-
 
 @dataclass(frozen=True, slots=True)
-class AnswerBits:
+class AnswerBits(Document):
     """Of a study that rounds its answers: bits, in units of 10**-18, of all answers ``before`` one, which it
     pays for, and its ``own``, which later ones pay for as well.
     """
 
-    before: int
-    own: int
+    before: Units
+    own: Units
 
     def __str__(self) -> str:
         return (
             f"Answers are on a grid: this one has {in_bits(self.own)}, {in_bits(self.before)} came before. "
             "Its population interval pays for those before; later ones pay for its own as well."
         )
-
-    def to_json(self) -> dict[str, str]:
-        return {"before": decimal_text(self.before), "own": decimal_text(self.own)}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> AnswerBits:
-        return cls(decimal_units(told["before"]), decimal_units(told["own"]))
 
 
 def in_bits(units: int) -> str:

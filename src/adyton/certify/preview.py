@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.advice import Cheaper
-from adyton.certify.answer import Amount, RoundedGuarantee, verbose_notes, ways_notes
+from adyton.certify.answer import Amount, AmountLeft, RoundedGuarantee, verbose_notes, ways_notes
 from adyton.certify.later import AnswerBits, Later
 from adyton.certify.rows import RowKeys
 from adyton.certify.values import Absent, Bound, Certificate, Chosen, DiscoveryPreview, Way
+from adyton.documents import Document
 from adyton.refusals import widths_text
 from adyton.show import Sheet, Shown, in_short, number
 
@@ -18,7 +19,7 @@ _PARTS = "It is {} queries in one batch, and one table; each width is that of th
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Document):
     """One mechanism of a plan, explained: what is read, how far one unit moves it, and the noise."""
 
     value: str
@@ -27,18 +28,25 @@ class Step:
     sensitivity: float
     cost: Amount
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "value": self.value,
-            "mechanism": self.mechanism,
-            "scales": list(self.scales),
-            "sensitivity": self.sensitivity,
-            "cost": self.cost.to_json(),
-        }
+
+@dataclass(frozen=True, slots=True)
+class PlannedValue(Document):
+    """How wide the intervals of a value will be."""
+
+    noise_interval: Bound
+    population_interval: Bound | Absent
 
 
 @dataclass(frozen=True, slots=True)
-class Preview(Shown):
+class PlannedRow(Document):
+    """A group that an answer will have."""
+
+    keys: Mapping[str, str | int | float | bool | None]
+    values: Mapping[str, PlannedValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview(Shown, Document):
     """What an answer would cost and how wide its intervals would be.  Nothing was read or charged.
 
     ``more``: how many charges of this cost fit now, this one included.  ``would_fit``: where it does not fit,
@@ -60,7 +68,7 @@ class Preview(Shown):
     cost: Amount
     spent: Amount
     spent_after: Amount | None
-    left: Amount
+    left: AmountLeft
     budget: RoundedGuarantee
     more: int
     steps: tuple[Step, ...]
@@ -83,6 +91,13 @@ class Preview(Shown):
     determined: Mapping[str, Bound] = field(default_factory=dict)  # how far ``derive`` knows values, free
     transcript: AnswerBits | None = None  # where answers are rounded: how many bits they have
 
+    json_keys = (
+        "query repeated answer=_listed rows=_row_count cost spent spent_after left more affordable "
+        "fits=would_fit budget mechanisms=steps certificate left_out_rows? hidden? remarks? "
+        "discovered_groups? spread_first? cheaper? registering? later? batch_size=_together? "
+        "part_rows=_part_rows? free? chosen? strategy? determined? transcript?"
+    )
+
     @property
     def fits(self) -> bool:
         """Whether it could be charged now."""
@@ -93,57 +108,41 @@ class Preview(Shown):
         """Whether it would be answered now."""
         return self.repeated or self.fits or self.free is not None
 
+    @property
+    def _listed(self) -> tuple[PlannedRow, ...]:
+        """Rows of the JSON object: ``to_json`` fills them in, for all have the same widths."""
+        return ()
+
+    @property
+    def _row_count(self) -> int | None:
+        return None if self.keys is None else len(self.keys)
+
+    @property
+    def _together(self) -> int | None:
+        return self.batch_size if self.parts or self.batch_size > 1 else None
+
+    @property
+    def _part_rows(self) -> tuple[int, ...]:
+        return tuple(1 if part._row_count is None else part._row_count for part in self.parts)
+
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
-        return {
-            "query": self.query,
-            "repeated": self.repeated,
-            "answer": self._rows_json(),
-            "rows": None if self.keys is None else len(self.keys),
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "spent_after": self.spent_after.to_json() if self.spent_after else None,
-            "left": self.left.to_json(),
-            "more": self.more,
-            "affordable": self.affordable,
-            "fits": self.would_fit,
-            "budget": self.budget.to_json(),
-            "mechanisms": [step.to_json() for step in self.steps],
-            "certificate": self.certificate.to_json(),
-            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
-            **({"hidden": list(self.hidden)} if self.hidden else {}),
-            **({"remarks": list(self.remarks)} if self.remarks else {}),
-            **({"discovered_groups": self.discovered_groups.to_json()} if self.discovered_groups else {}),
-            **({"spread_first": _bounds_json(self.spread_first)} if self.spread_first else {}),
-            **({"cheaper": {name: c.to_json() for name, c in self.cheaper.items()}} if self.cheaper else {}),
-            **({"registering": _bounds_json(self.registering)} if self.registering else {}),
-            **({"later": self.later.to_json()} if self.later else {}),
-            **({"batch_size": self.batch_size} if self.parts or self.batch_size > 1 else {}),
-            **({"part_rows": [len(part._rows_json()) for part in self.parts]} if self.parts else {}),
-            **({"free": self.free} if self.free else {}),
-            **({"chosen": self.chosen.to_json()} if self.chosen else {}),
-            **({"strategy": self.strategy} if self.strategy else {}),
-            **({"determined": _bounds_json(self.determined)} if self.determined else {}),
-            **({"transcript": self.transcript.to_json()} if self.transcript else {}),
-        }
+        return Document.to_json(self) | {"answer": self._rows_json()}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Preview:
-        """The preview that ``to_json`` wrote down."""
-        from adyton.certify.reading.previews import preview_from
+    def _from_shape(cls, shape: Any, **known: Any) -> Preview:
+        from adyton.certify.reading import preview_from
 
-        return preview_from(told)
+        return preview_from(shape)
 
-    def _rows_json(self) -> list[dict[str, object]]:
+    def _rows_json(self) -> list[dict[str, Any]]:
+        keys = self.keys.to_json() if self.keys else [{}]
         if self.parts:
-            keys = self.keys.to_json() if self.keys is not None else []
             values = [row["values"] for part in self.parts for row in part._rows_json()]
             return [{"keys": k, "values": v} for k, v in zip(keys, values, strict=True)]
-        told = {
-            name: {"noise_interval": bound.to_json(), "population_interval": self.population[name].to_json()}
-            for name, bound in self.bounds.items()
-        }
-        return [{"keys": key, "values": told} for key in (self.keys.to_json() if self.keys else [{}])]
+        widths = ((name, PlannedValue(bound, self.population[name])) for name, bound in self.bounds.items())
+        planned = {name: one.to_json() for name, one in widths}
+        return [{"keys": key, "values": planned} for key in keys]
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The preview as a table with notes."""
@@ -242,10 +241,6 @@ def _determined_note(determined: Mapping[str, Bound]) -> tuple[str, ...]:
     return (f"Already determined by what was asked before, free: derive gives {widths}.",) if widths else ()
 
 
-def _bounds_json(bounds: Mapping[str, Bound]) -> dict[str, object]:
-    return {name: bound.to_json() for name, bound in bounds.items()}
-
-
 def _width_text(bound: Bound | Absent | None) -> str:
     if bound is None or isinstance(bound, Absent):
         return "-"
@@ -273,7 +268,7 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpeningPreview(Shown):
+class OpeningPreview(Shown, Document):
     """What something that is charged when it is opened would cost.  Nothing was read or charged.
 
     ``more``: how many of this cost fit now.  ``later``: what later answers pay for it; None where they have
@@ -282,36 +277,16 @@ class OpeningPreview(Shown):
 
     cost: Amount
     spent: Amount
-    left: Amount
+    left: AmountLeft
     budget: RoundedGuarantee
     more: int
     later: Later | None
 
+    json_keys = "cost spent left budget more later"
+
     @property
     def fits(self) -> bool:
         return self.more > 0
-
-    def charge_json(self) -> dict[str, Any]:
-        return {
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "budget": self.budget.to_json(),
-            "more": self.more,
-            "later": self.later.to_json() if self.later else None,
-        }
-
-    @staticmethod
-    def charge_facts(told: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that ``charge_json`` wrote down."""
-        return {
-            "cost": Amount.from_json(told["cost"]),
-            "spent": Amount.from_json(told["spent"]),
-            "left": Amount.from_json(told["left"], is_left=True),
-            "budget": RoundedGuarantee.from_json(told["budget"]),
-            "more": told["more"],
-            "later": None if told["later"] is None else Later.from_json(told["later"]),
-        }
 
     def charge_rows(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -9,12 +9,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value, Way, finite
+from adyton.documents import Document, HighEnd, LowEnd
 from adyton.kernel.exact.cells import Floats
 
 Places = npt.NDArray[np.int64] | slice
@@ -244,10 +246,9 @@ class KeyedRows(_Made[Row]):
             found |= values.columns(name)
         return found
 
-    def names_json(self) -> dict[str, list[str]]:
-        """What its columns are called, for answers without rows, and which values have a population."""
-        wide = [name for name, own in self.values.items() if isinstance(own.population, Intervals)]
-        return {"keys": list(self.keys.columns), "values": list(self.values), "population": wide}
+    def names(self) -> ColumnNames:
+        wide = tuple(name for name, own in self.values.items() if isinstance(own.population, Intervals))
+        return ColumnNames(tuple(self.keys.columns), tuple(self.values), wide)
 
     def to_json(self) -> list[dict[str, object]]:
         keys, names = self.keys.to_json(), tuple(self.values)
@@ -261,7 +262,16 @@ class KeyedRows(_Made[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRange:
+class ColumnNames(Document):
+    """What columns are called, for answers without rows, and which values have a population."""
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    population: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRange(Document):
     """Whether a value is a ``count``, and the ``low`` and ``high`` between which it must lie, if any.
 
     ``step``: what is asked about is a multiple of it, so finer digits mean nothing.  ``day``: it counts days
@@ -269,20 +279,10 @@ class KnownRange:
     """
 
     count: bool = False
-    low: float | None = None
-    high: float | None = None
+    low: LowEnd | None = None
+    high: HighEnd | None = None
     step: float = 0.0
     day: bool = False
-
-    def to_json(self, name: str) -> dict[str, object]:
-        """Under the name of the value; a bound that is nowhere is null, as one that is not known."""
-        low, high = (None if end is None else finite(end) for end in (self.low, self.high))
-        told = {"name": name, "count": self.count, "low": low, "high": high, "step": self.step}
-        return told | {"day": self.day}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> KnownRange:
-        return cls(told["count"], told["low"], told["high"], told["step"], told["day"])
 
     def is_informative(self, value: Value) -> bool:
         """Whether the noise interval excludes anything that was possible before."""
@@ -300,3 +300,51 @@ class KnownRange:
 
 
 NOTHING_KNOWN = KnownRange()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRange(KnownRange):
+    """The same, with the name of its value."""
+
+    name: str = ""
+
+    json_keys = "name count low high step day"
+
+
+# Rows in JSON ----------------------------------------------------------------------------------------------
+
+
+class ShownEnds(Struct):
+    """An interval; of a value that is a day, its ends are dates.  An end that does not exist is null."""
+
+    level: float
+    low: float | str | None
+    high: float | str | None
+
+
+class ShownEndsOrWhy(Struct, omit_defaults=True):
+    """An interval, or why there is none."""
+
+    level: float | UnsetType = UNSET
+    low: float | str | UnsetType | None = UNSET
+    high: float | str | UnsetType | None = UNSET
+    absent: str | UnsetType = UNSET
+
+
+_EITHER = {"anyOf": [{"required": ["level", "low", "high"]}, {"required": ["absent"]}]}
+
+
+class ShownValue(Struct, omit_defaults=True):
+    """A value and its intervals, and why it says nothing, if so."""
+
+    value: float | str | None
+    noise_interval: ShownEnds
+    population_interval: Annotated[ShownEndsOrWhy, Meta(extra_json_schema=_EITHER)]
+    uninformative: str | UnsetType = UNSET
+
+
+class ShownRow(Struct):
+    """A group, and its values by their names."""
+
+    keys: dict[str, str | int | float | bool | None]
+    values: dict[str, ShownValue]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import import_module
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, isfinite
 from typing import Any, Literal
 
+from adyton.documents import Document, HighEnd, LowEnd
 from adyton.errors import InvalidRequest
 from adyton.kernel.schema import day_number, day_of
 from adyton.query.labels import KeyLabel as KeyLabel
@@ -26,7 +27,7 @@ def key_text(key: KeyLabel) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Document):
     """From ``low`` to ``high``, at a confidence ``level``: of one value, or of all answers of a study.
 
     >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
@@ -35,31 +36,21 @@ class Interval:
     """
 
     level: float
-    low: float
-    high: float
-
-    def to_json(self) -> dict[str, object]:
-        """Its level and its ends."""
-        return {"level": self.level, "low": finite(self.low), "high": finite(self.high)}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Interval:
-        """An end that is null is nowhere."""
-        return cls(told["level"], *ends_from(told))
+    low: LowEnd
+    high: HighEnd
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Document):
     """No interval, and why."""
 
     reason: str
 
-    def to_json(self) -> dict[str, object]:
-        return {"absent": self.reason}
+    json_keys = "absent=reason"
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Document):
     """How wide the noise interval of a value will be; for a mean, if ``if_rows`` rows contribute to it."""
 
     level: float
@@ -67,13 +58,7 @@ class Bound:
     if_rows: int | None = None
     way: Way | None = None  # of a population interval: why it is not wider
 
-    def to_json(self) -> dict[str, object]:
-        way = {"way": self.way} if self.way is not None else {}
-        return {"level": self.level, "half_width": self.half_width, "if_rows": self.if_rows, **way}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Bound:
-        return cls(told["level"], told["half_width"], told["if_rows"], told.get("way"))
+    json_keys = "level half_width if_rows way?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +75,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Document):
     """By which theorems, and what must be true of the world.
 
     >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
@@ -102,40 +87,25 @@ class Certificate:
     assumptions: tuple[str, ...]
     nats: Mapping[str, float] = field(default_factory=dict, hash=False)  # of values that have a description
 
+    json_keys = "theorems assumptions nats?"
+
     def citing(self, *theorems: str, assuming: tuple[str, ...] = ()) -> Certificate:
         """With more theorems, each once, and more assumptions."""
         more = tuple(name for name in theorems if name not in self.theorems)
         return replace(self, theorems=self.theorems + more, assumptions=self.assumptions + assuming)
 
-    def to_json(self) -> dict[str, Any]:
-        """Both lists, and the length of each description in nats, by the name of its value."""
-        described = {"nats": dict(self.nats)} if self.nats else {}
-        return {"theorems": list(self.theorems), "assumptions": list(self.assumptions), **described}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Certificate:
-        """What ``to_json`` wrote."""
-        return cls(tuple(told["theorems"]), tuple(told["assumptions"]), dict(told.get("nats", {})))
-
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Document):
     """The link of the ledger's chain that paid for an answer."""
 
     number: int
     digest: str
     previous: str
 
-    def to_json(self) -> dict[str, object]:
-        return {"number": self.number, "digest": self.digest, "previous": self.previous}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Proof:
-        return cls(told["number"], told["digest"], told["previous"])
-
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryResult:
+class DiscoveryResult(Document):
     """For groups that nobody declared: how many groups are shown, and about how many are not."""
 
     shown: int
@@ -144,19 +114,7 @@ class DiscoveryResult:
     threshold: int
     surely_shown: int
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "shown": self.shown,
-            "suppressed": self.suppressed,
-            "noise_interval": self.interval.to_json(),
-            "threshold": self.threshold,
-            "surely_shown_from": self.surely_shown,
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> DiscoveryResult:
-        reach = Interval.from_json(told["noise_interval"])
-        return cls(told["shown"], told["suppressed"], reach, told["threshold"], told["surely_shown_from"])
+    json_keys = "shown suppressed noise_interval=interval threshold surely_shown_from=surely_shown"
 
     def __str__(self) -> str:
         return (
@@ -167,7 +125,7 @@ class DiscoveryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryPreview:
+class DiscoveryPreview(Document):
     """For groups that nobody declared: how many units one needs to be shown, by the number of a receipt."""
 
     receipt: int
@@ -175,17 +133,7 @@ class DiscoveryPreview:
     surely_shown: int
     level: float
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "receipt": self.receipt,
-            "threshold": self.threshold,
-            "surely_shown_from": self.surely_shown,
-            "level": self.level,
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> DiscoveryPreview:
-        return cls(told["receipt"], told["threshold"], told["surely_shown_from"], told["level"])
+    json_keys = "receipt threshold surely_shown_from=surely_shown level"
 
     def __str__(self) -> str:
         return (
@@ -197,7 +145,7 @@ class DiscoveryPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Document):
     """With probability ``level`` every one that is shown lies at most ``within`` from the one that is truly
     in its place, in these rows.
 
@@ -212,13 +160,6 @@ class Chosen:
     within: float
     selected: bool
     otherwise: float | None = None
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Chosen:
-        return cls(*(told[field.name] for field in fields(cls)))
 
     def __str__(self) -> str:
         side = "below the largest" if self.largest else "above the least"
@@ -243,12 +184,6 @@ def _up(distance: float) -> str:
 def finite(value: float) -> float | None:
     """As JSON has it: null for what is no number, and for an end that is nowhere."""
     return value if isfinite(value) else None
-
-
-def ends_from(told: Mapping[str, Any]) -> tuple[float, float]:
-    """The ends of an interval as JSON has them; one that is null is nowhere."""
-    low, high = told["low"], told["high"]
-    return -inf if low is None else float(low), inf if high is None else float(high)
 
 
 def day_text(days: float, rounded: Callable[[float], int] = round) -> str:

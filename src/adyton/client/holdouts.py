@@ -10,7 +10,8 @@ import numpy as np
 from adyton.client.chain import HoldoutChain
 from adyton.client.line import HttpTransport, LeftOpen
 from adyton.client.remote import Remote
-from adyton.curator.receipts import receipt_told
+from adyton.curator.receipts import ShownReceipt, shown_receipt
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
@@ -60,7 +61,9 @@ class RemoteHoldout(HoldoutOperations, Remote, LeftOpen, Shown):
 
     def receipts(self) -> ReceiptTable:
         """What was charged and may be seen, oldest first."""
-        return ReceiptTable({"receipts": [receipt_told(one) for one in self._chain().receipts]})
+        return ReceiptTable(
+            {"receipts": [shown_receipt(ShownReceipt, one).to_json() for one in self._chain().receipts]}
+        )
 
     def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger here, from the open part of every link.
@@ -129,8 +132,10 @@ class RemoteScorer:
         return f"<Scorer of {self._holdout!r}>"
 
 
-class RemoteLeaderboard(LeftOpen, Shown):
+class RemoteLeaderboard(LeftOpen, Shown, Document):
     """Who is ahead on a holdout of a server, ties as ties."""
+
+    json_keys = "entries=_entries"
 
     def __init__(self, holdout: RemoteHoldout) -> None:
         self._holdout = holdout
@@ -145,9 +150,9 @@ class RemoteLeaderboard(LeftOpen, Shown):
         """Best first; of several submissions of one model the best counts."""
         return self._holdout.standings()
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        return {"entries": [entry.to_json() for entry in self.standings()]}
+    @property
+    def _entries(self) -> tuple[LeaderboardEntry, ...]:
+        return tuple(self.standings())
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""

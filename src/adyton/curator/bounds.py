@@ -11,7 +11,7 @@ outside as noise allows, so that share is not small, and the bound hardly below 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -20,6 +20,7 @@ from typing import Any
 from adyton.certify import Answer, Value
 from adyton.curator.curator import Curator
 from adyton.curator.purse import plan_as_charged
+from adyton.documents import Document, restored
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact import Number, rational
@@ -44,7 +45,28 @@ _STEPS_ACROSS = 10  # the range between the quantiles is at least so many steps 
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestedBounds(Shown):
+class PlainEnds(Document):
+    """As people write them: whole numbers without a point."""
+
+    low: int | float
+    high: int | float
+
+    @classmethod
+    def of(cls, low: Fraction, high: Fraction) -> PlainEnds:
+        return cls(plain_number(low), plain_number(high))
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedRows(Document):
+    """Fractions of the rows that the bounds clip, and how many more noise may clip."""
+
+    below: Fraction
+    above: Fraction
+    more_rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedBounds(Shown, Document):
     """Bounds for CLAMP, and the answer that they were rounded from.
 
     ``more_rows``: with 95 % for each end, noise clips at most that many rows beyond its fraction of the rows.
@@ -60,6 +82,11 @@ class SuggestedBounds(Shown):
     more_rows: int | None
     vague: bool
     answer: Answer
+
+    json_keys = (
+        "column=column.name low=ends.low high=ends.high write=clamp declared=declared_ends clipped vague "
+        "asked=answer"
+    )
 
     @property
     def clamp(self) -> str:
@@ -77,35 +104,34 @@ class SuggestedBounds(Shown):
         low, high = row.values.values()
         return low, high
 
+    @property
+    def ends(self) -> PlainEnds:
+        return PlainEnds.of(self.low, self.high)
+
+    @property
+    def declared_ends(self) -> PlainEnds:
+        return PlainEnds.of(*self.declared)
+
+    @property
+    def clipped(self) -> ClippedRows:
+        return ClippedRows(self.low_fraction, 1 - self.high_fraction, self.more_rows)
+
     def to_json(self) -> dict[str, Any]:
-        return {
-            "column": self.column.name,
-            "low": plain_number(self.low),
-            "high": plain_number(self.high),
-            "write": self.clamp,
-            "declared": {"low": plain_number(self.declared[0]), "high": plain_number(self.declared[1])},
-            "clipped": {
-                "below": float(self.low_fraction),
-                "above": float(1 - self.high_fraction),
-                "more_rows": self.more_rows,
-            },
-            "vague": self.vague,
-            "asked": self.answer.to_json(),
-        }
+        return Document.to_json(self) | {"asked": self.answer.to_json()}  # with its rows
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any], column: IntegerColumn | RealColumn) -> SuggestedBounds:
-        """What ``to_json`` wrote of this column."""
-        clipped = told["clipped"]
+    def _from_shape(cls, shape: Any, **known: Any) -> SuggestedBounds:
+        """``known``: the column."""
+        clipped = restored(shape.clipped)
         return cls(
-            column=column,
-            low=rational(told["low"], "low"),
-            high=rational(told["high"], "high"),
-            low_fraction=rational(clipped["below"], "below"),
-            high_fraction=1 - rational(clipped["above"], "above"),
-            more_rows=clipped["more_rows"],
-            vague=told["vague"],
-            answer=Answer.from_json(told["asked"]),
+            low=rational(shape.ends__low, "low"),
+            high=rational(shape.ends__high, "high"),
+            low_fraction=clipped.below,
+            high_fraction=1 - clipped.above,
+            more_rows=clipped.more_rows,
+            vague=shape.vague,
+            answer=restored(shape.answer),
+            **known,
         )
 
     def sheet(self, verbose: bool = False) -> Sheet:

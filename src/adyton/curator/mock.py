@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -32,8 +32,11 @@ _USUAL_UNITS, _MOST_USUAL_UNITS, _MOST_UNITS = 1_000, 100_000, 1_000_000
 class MockAnswer(Answer):
     """An answer about rows that nobody ever had."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {"mock": True, **Answer.to_json(self)}
+    json_keys = f"mock {Answer.json_keys}"
+
+    @property
+    def mock(self) -> Literal[True]:
+        return True
 
     def sheet(self, verbose: bool = False) -> Sheet:
         return Answer.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from typing import Protocol, TypedDict, TypeVar
 
 from adyton.arithmetic.search import edge, geometric
-from adyton.certify import Amount, Budget, Proof, RoundedGuarantee, Step
+from adyton.certify import Amount, AmountLeft, Budget, Proof, RoundedGuarantee, Step
 from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
@@ -77,7 +77,7 @@ class Account(TypedDict):
 
     cost: Amount
     spent: Amount
-    left: Amount
+    left: AmountLeft
     budget: RoundedGuarantee
 
 
@@ -102,9 +102,9 @@ class Purse:
     def amount(self, units: int) -> Amount:
         return Amount(self.study.accounting, units, self._ledger.header.budget)
 
-    def left(self, spent: int) -> Amount:
+    def left(self, spent: int) -> AmountLeft:
         budget = self._ledger.header.budget
-        return Amount(self.study.accounting, budget - spent, budget, is_left=True)
+        return AmountLeft(self.study.accounting, budget - spent, budget)
 
     def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""

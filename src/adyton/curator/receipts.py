@@ -5,27 +5,19 @@ from __future__ import annotations
 import bisect
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from adyton.certify import Amount
+from adyton.documents import Document, Units
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.ledger import Header, Ledger, OpenLink, Order, Receipt
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import ValidityRecord
 from adyton.show import MOST_ROWS, Sheet, Shown, in_short
 
 _LONGEST_SHOWN = 300  # of a query
-_AMOUNTS = (  # of a link
-    "amount",
-    "radius",
-    "pure",
-    "final_radius",
-    "final_level",
-    "spent",
-    "spent_radius",
-    "spent_pure",
-)
+_Link = TypeVar("_Link", bound="ShownLink")
 
 
 class Receipts(Shown, list[Receipt]):
@@ -59,11 +51,8 @@ class Receipts(Shown, list[Receipt]):
 
     def to_json(self) -> dict[str, Any]:
         """With all that a replay needs: whoever has it can compute every digest again."""
-        return {
-            "accounting": self._accounting,
-            "header": header_told(self._header),
-            "receipts": [{**receipt_told(r), "share": self._cost(r).share} for r in self],
-        }
+        listed = tuple(shown_receipt(ListedReceipt, one, share=self._cost(one).share) for one in self)
+        return ListedReceipts(self._accounting, shown_header(self._header), listed).to_json()
 
     def sheet(self, verbose: bool = False, command: bool = False) -> Sheet:
         """``command``: options of the command line are named, and not arguments."""
@@ -102,44 +91,81 @@ def _stacked(row: tuple[str, ...]) -> tuple[str, str]:
     return number, f"{query}\n{', '.join((asked_at, *costs, digest))}"
 
 
-def header_told(header: Header) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ShownHeader(Document):
     """The first link of the chain."""
-    return {
-        "study": header.study,
-        "budget": decimal_text(header.budget),
-        "salt": header.salt,
-        "digest": header.digest,
-    }
+
+    study: str
+    budget: Units
+    salt: str
+    digest: str
 
 
-def link_told(link: OpenLink) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ShownLink(Document):
     """What everybody may see of a receipt: enough to compute its digest."""
-    return {
-        "number": link.number,
-        "asked_at": link.asked_at,
-        **{name: decimal_text(getattr(link, name)) for name in _AMOUNTS},
-        "unproved": link.unproved,
-        "validity": link.validity.to_json(),
-        "sealed": link.sealed,
-        "digest": link.digest,
-        "previous": link.previous,
-    }
+
+    number: int
+    asked_at: str
+    amount: Units
+    radius: Units
+    pure: Units
+    final_radius: Units
+    final_level: Units
+    spent: Units
+    spent_radius: Units
+    spent_pure: Units
+    unproved: int
+    validity: dict[str, Any]
+    sealed: str
+    digest: str
+    previous: str
 
 
-def receipt_told(receipt: Receipt) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ShownReceipt(ShownLink):
     """All of a receipt, for whoever may read its query."""
+
+    by: str | None
+    subject: dict[str, Any]
+    query: str
+    detail: str
+    request: str | None
+    spent_by: Units
+    budget_share: Units | None
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReceipt(ShownReceipt):
+    """The same, with its share of the budget."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReceipts(Document):
+    """Receipts with all that a replay needs."""
+
+    accounting: str
+    header: ShownHeader
+    receipts: tuple[ListedReceipt, ...]
+
+
+def shown_header(header: Header) -> ShownHeader:
+    return ShownHeader(header.study, header.budget, header.salt, header.digest)
+
+
+def shown_link(kind: type[_Link], link: OpenLink, **more: Any) -> _Link:
+    known = {one.name: getattr(link, one.name) for one in fields(ShownLink)}
+    return kind(**known | {"validity": link.validity.to_json()} | more)
+
+
+def shown_receipt(kind: type[_Link], receipt: Receipt, **more: Any) -> _Link:
     order = receipt.order
-    return {
-        **link_told(receipt.open),
-        "by": order.by,
-        "subject": order.subject.to_json(),
-        "query": order.query,
-        "detail": order.detail,
-        "request": order.request,
-        "spent_by": decimal_text(receipt.spent_by),
-        "budget_share": None if receipt.budget_share is None else decimal_text(receipt.budget_share),
-        "secret": receipt.secret,
-    }
+    own = {name: getattr(order, name) for name in ("by", "query", "detail", "request")}
+    own |= {name: getattr(receipt, name) for name in ("spent_by", "budget_share", "secret")}
+    return shown_link(kind, receipt.open, subject=order.subject.to_json(), **own, **more)
 
 
 class EarlierAnswers:
@@ -167,54 +193,45 @@ class EarlierAnswers:
 
 def header_from(told: Mapping[str, Any], accounting: str) -> Header:
     """LedgerCorrupt unless its digest is the one that was told."""
-    budget = decimal_units(told["budget"])
-    header = Header(told["study"], accounting, budget, told["salt"])
-    if header.digest != told["digest"]:
+    shown = ShownHeader.from_json(told)
+    header = Header(shown.study, accounting, shown.budget, shown.salt)
+    if header.digest != shown.digest:
         raise LedgerCorrupt("the header of the ledger does not have the digest that was told")
     return header
 
 
 def link_from(told: Mapping[str, Any]) -> OpenLink:
     """LedgerCorrupt unless its digest is the one that was told."""
-    amounts: dict[str, Any] = {name: decimal_units(told[name]) for name in _AMOUNTS}
-    others = {name: told[name] for name in ("number", "unproved", "asked_at", "previous", "sealed")}
-    link = OpenLink(**amounts, **others, validity=ValidityRecord.from_json(told["validity"]))
-    if link.digest != told["digest"]:
+    return _link_of(ShownLink.from_json(told))
+
+
+def _link_of(shown: ShownLink) -> OpenLink:
+    known = {one.name: getattr(shown, one.name) for one in fields(OpenLink)}
+    link = OpenLink(**known | {"validity": ValidityRecord.from_json(shown.validity)})
+    if link.digest != shown.digest:
         raise LedgerCorrupt(f"link {link.number} does not have the digest that was told")
     return link
 
 
 def receipt_from(told: Mapping[str, Any], before: int) -> Receipt:
     """``before``: how many orders before it no theorem covers.  LedgerCorrupt unless its digest is right."""
-    link, share = link_from(told), told["budget_share"]
+    shown = ShownReceipt.from_json(told)
+    link = _link_of(shown)
     order = Order(
-        told["query"],
-        told["detail"],
+        shown.query,
+        shown.detail,
         link.amount,
         link.radius,
-        told["request"],
-        by=told["by"],
+        shown.request,
+        by=shown.by,
         pure=link.pure,
         unproved=link.unproved > before,
-        subject=ReceiptSubject.from_json(told["subject"]),
+        subject=ReceiptSubject.from_json(shown.subject),
         validity=link.validity,
     )
-    receipt = Receipt(
-        link.number,
-        order,
-        link.spent,
-        link.spent_radius,
-        link.spent_pure,
-        link.unproved,
-        decimal_units(told["spent_by"]),
-        None if share is None else decimal_units(share),
-        link.final_radius,
-        link.final_level,
-        link.asked_at,
-        link.previous,
-        told["secret"],
-    )
-    if receipt.digest != told["digest"]:
+    known = {one.name: getattr(shown, one.name) for one in fields(Receipt) if one.name != "order"}
+    receipt = Receipt(order=order, **known)
+    if receipt.digest != shown.digest:
         raise LedgerCorrupt(f"receipt {link.number} does not have the digest that was told")
     return receipt
 

@@ -39,10 +39,7 @@ ENGINES = (
     EngineEntry(PostgresEngine, is_postgres_address, ("timeout", "work_mem")),
     EngineEntry(SparkEngine, is_spark_frame, ("timeout",)),
     EngineEntry(
-        DuckDBEngine,
-        lambda source: True,
-        ("timeout", "memory_limit", "threads", "temp_directory"),
-        from_files=True,
+        DuckDBEngine, lambda source: True, ("timeout", *DuckDBLimits.__annotations__), from_files=True
     ),
 )
 

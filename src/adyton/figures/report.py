@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from adyton.documents import Document
 from adyton.figures.curves import ChartAxis, ChartLine, curves_figure
 from adyton.figures.drawing import Figure
 from adyton.figures.sources import Citation
@@ -15,7 +16,7 @@ _EQUAL = 1e-9  # roundings of floats, and no more
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Document):
     """What an entry of the lab is about, and the notes and papers that it reproduces something of.
 
     ``story`` is one sentence: who does what to whom, before any number.
@@ -27,13 +28,15 @@ class Topic:
     published: tuple[str, ...] = ()  # papers, where the lecture notes tell of them
     story: str = ""
 
+    json_keys = "name title story sources"
+
     @property
     def sources(self) -> tuple[str, ...]:
         return (*self.published, *map(str, self.notes))
 
 
 @dataclass(frozen=True, slots=True)
-class LabFinding:
+class LabFinding(Document):
     """One number; ``expected`` is what theory or the source says, None where there is nothing to agree with.
 
     ``share``: it is a part of a whole, or a probability, and shown in per cent.
@@ -45,6 +48,8 @@ class LabFinding:
     tolerance: float = 1e-9
     share: bool = False
 
+    json_keys = "what found=shown_found expected=shown_expected tolerance=allowed unit agrees"
+
     @property
     def agrees(self) -> bool:
         return (
@@ -53,15 +58,21 @@ class LabFinding:
             or abs(self.found - self.expected) <= self.tolerance
         )
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "what": self.what,
-            "found": _finite(self.found),
-            "expected": _finite(self.expected),
-            "tolerance": None if self.expected is None else self.tolerance,
-            "unit": "share" if self.share else None,
-            "agrees": self.agrees,
-        }
+    @property
+    def unit(self) -> Literal["share"] | None:
+        return "share" if self.share else None
+
+    @property
+    def allowed(self) -> float | None:
+        return None if self.expected is None else self.tolerance
+
+    @property
+    def shown_found(self) -> float | str | None:
+        return _finite(self.found)
+
+    @property
+    def shown_expected(self) -> float | str | None:
+        return _finite(self.expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +87,17 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class LabReport(Shown):
+class LabReport(Shown, Document):
     """What an entry of the lab found."""
 
     topic: Topic
     findings: tuple[LabFinding, ...]
     notes: tuple[str, ...]
     chart: Chart
+
+    json_keys = (
+        "name=topic.name title=topic.title story=topic.story sources=topic.sources findings notes agrees"
+    )
 
     @property
     def agrees(self) -> bool:
@@ -98,17 +113,6 @@ class LabReport(Shown):
         return Sheet(
             self.topic.title, headers, rows, tuple(filter(None, (self.topic.story, *self.notes, sources)))
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.topic.name,
-            "title": self.topic.title,
-            "story": self.topic.story,
-            "sources": list(self.topic.sources),
-            "findings": [finding.to_json() for finding in self.findings],
-            "notes": list(self.notes),
-            "agrees": self.agrees,
-        }
 
     def figure(self) -> Figure:
         """Drawn with the extra ``plot``: pip install 'adyton[plot]'."""

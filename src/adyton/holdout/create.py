@@ -14,10 +14,11 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
 from adyton.holdout.classes.uniform_plan import UniformPlan, plan_uniform
 from adyton.holdout.facts import HoldoutFacts, array_path, ledger_path, write_new
+from adyton.holdout.measures import Measures
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
-from adyton.holdout.methods.restoring import Plan, PricedPlan
+from adyton.holdout.methods.restoring import Plan
 from adyton.holdout.methods.slices import Groups, groups_from
 from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, labels_from
 from adyton.holdout.pairs import pairs_of
@@ -145,11 +146,6 @@ def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:
     return Aim(within, scores, unit)
 
 
-def budget_of(plan: Plan) -> int:
-    """What may ever be charged: every score, or the one price of a staged method."""
-    return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
-
-
 def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array | None]) -> None:
     """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
     files = {what: array_path(path, what) for what in arrays}
@@ -165,7 +161,7 @@ def _write(path: Path, facts: HoldoutFacts, plan: Plan, arrays: dict[str, Array 
                 write_new(files[what], paper.getvalue(), 0o600)
                 made.append(files[what])
         fingerprint = facts.fingerprint(arrays["labels"], arrays["features"])
-        header = Header.fresh(fingerprint, plan.accounting, budget_of(plan))
+        header = Header.fresh(fingerprint, plan.accounting, Measures(plan).budget)
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)

@@ -16,13 +16,12 @@ import numpy as np
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.holdout.answers.best import Choosing, ModelChoice, named_models
-from adyton.holdout.answers.bought import bought, closed_by, last_bought, scores_left, with_a_last_score
+from adyton.holdout.answers.bought import Scoring, closed_by, last_bought, with_a_last_score
 from adyton.holdout.certifying import Certifier
 from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_class
 from adyton.holdout.create import (
     Items,
     aim_of,
-    budget_of,
     checked_folder,
     file_named,
     given_items,
@@ -34,30 +33,25 @@ from adyton.holdout.facts import (
     ledger_path,
     read_facts,
     read_features,
-    read_groups,
     read_labels,
-    read_weights,
 )
+from adyton.holdout.labels import LabelReader
+from adyton.holdout.measures import Measures
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.options import Gaussian, Method, checked_method
 from adyton.holdout.methods.restoring import PricedPlan, restore
-from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.metrics import (
     HiddenLabels,
-    Steps,
     Submission,
     check_predictions,
     differing,
     metric_named,
-    total,
-    values_of,
 )
 from adyton.holdout.score import Comparison, HoldoutBudget, Score
 from adyton.holdout.scorer import Scorer, check_candidates, check_no_guess
 from adyton.holdout.senders import Sender
 from adyton.holdout.stages import Transcript
-from adyton.holdout.weights import balancing
 from adyton.kernel.exact import Number, rational
 from adyton.kernel.ledger import Ledger, Receipt, SqliteLedger, Verification
 from adyton.kernel.ledger.texts import check_head
@@ -81,16 +75,15 @@ class Holdout(Shown):
     """
 
     __slots__ = (
-        "__balance",
         "__bits",
         "__certifier",
         "__features",
-        "__groups",
         "__key",
+        "__labels",
         "__ledger",
         "__plan",
+        "__scoring",
         "__stages",
-        "__weights",
         "facts",
         "path",
     )
@@ -99,13 +92,17 @@ class Holdout(Shown):
         self, path: Path, facts: HoldoutFacts, key: HiddenLabels, ledger: Ledger, bits: Bits
     ) -> None:
         self.path, self.facts = path, facts
-        self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
-        self.__features = read_features(path, facts)
-        self.__balance = balancing(key.labels).steps if facts.balanced and key.labels is not None else None
+        self.__plan = plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         self.__key, self.__ledger, self.__bits = key, ledger, bits
-        self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
-        plan, self.__certifier = self.__plan, Certifier(facts, self.__plan)
-        self.__stages = None if isinstance(plan, PricedPlan) else Transcript(plan, ledger, bits)
+        measures = Measures(plan)
+        self.__labels = labels = LabelReader(path, facts, key, measures.protection.unit.parts)
+        self.__features = read_features(path, facts)
+        self.__certifier = Certifier(facts, plan)
+        self.__scoring = self.__stages = None
+        if isinstance(plan, PricedPlan):
+            self.__scoring = Scoring(plan, measures, labels, ledger, bits)
+        else:
+            self.__stages = Transcript(plan, measures, labels, ledger, bits)
 
     @classmethod
     def create(
@@ -159,7 +156,7 @@ class Holdout(Shown):
         ledger = SqliteLedger(ledger_path(path))
         try:
             made = facts.fingerprint(labels, read_features(path, facts))
-            if ledger.header.study != made or ledger.header.budget != budget_of(plan):
+            if ledger.header.study != made or ledger.header.budget != Measures(plan).budget:
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
             return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:
@@ -231,13 +228,9 @@ class Holdout(Shown):
         apart = self.__differing(one, two)
         swapped = one.digest > two.digest
         a, b = (two, one) if swapped else (one, two)
-        receipt, text, repeated = bought(
-            self.__ledger,
-            plan,
-            f"COMPARE {a.digest} {b.digest}",
-            lambda n: self.__apart(plan, a, b, n),
-            "comparison",
-        )
+        scoring = self.__priced()
+        gap = scoring.measures.compared(plan, scoring.labels.name(a, b))
+        receipt, text, repeated = scoring.bought(f"COMPARE {a.digest} {b.digest}", gap)
         sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
         return self.__certifier.comparison(
             plan, receipt, sign * int(text), apart, self.__left(receipt, repeated), repeated=repeated
@@ -251,8 +244,7 @@ class Holdout(Shown):
         """
         named = named_models(models, self.facts.metric.name, X)
         sent = {name: self.__checked(one) for name, one in named.items()}
-        choosing = Choosing(self.__ledger, self.__plan, self.__bits, self.facts, self.__read)
-        found = choosing.best(sent, scores)
+        found = Choosing(self.__plan, self.__scoring, self.facts).best(sent, scores)
         return self.__certifier.choice(found, self.__left(found.paid[0], found.paid[2]))
 
     def close_with(self, predictions: object) -> Score:
@@ -263,8 +255,7 @@ class Holdout(Shown):
         """
         plan = with_a_last_score(self.__plan)
         submission = self.__checked(predictions)
-        paid = last_bought(self.__ledger, plan, submission.digest, lambda: total(self.__read(submission)))
-        return self.__certifier.last(plan, paid)
+        return self.__certifier.last(plan, last_bought(self.__priced(), submission))
 
     def check_listed(self) -> None:
         """InvalidRequest where the method keeps no list of scores, so that there are no ranks either."""
@@ -286,7 +277,7 @@ class Holdout(Shown):
         scored = [
             (receipt, text) for receipt, text in given if text is not None and receipt.order.kind == "score"
         ]
-        left = scores_left(plan, self.__ledger.spent())
+        left = self.__priced().left(self.__ledger.spent())
         found = self.__certifier.priced(plan, scored, left, repeated=True)
         newest = given[-1] if given else None
         if isinstance(plan, GaussianPlan) and newest and newest[1] is not None and closed_by(self.__ledger):
@@ -297,7 +288,8 @@ class Holdout(Shown):
         """Who sent which score, by its number, as far as names were given."""
         if self.__stages is not None:
             return self.__stages.senders()
-        known = {r.number: Sender.of_notes(self.__ledger.notes(r.number)) for r in self.__ledger.receipts()}
+        scored = [r.number for r in self.__ledger.receipts() if r.order.kind == "score"]
+        known = {number: Sender.of_notes(self.__ledger.notes(number)) for number in scored}
         return {number: sender for number, sender in known.items() if sender is not None}
 
     def answers(self) -> list[dict[str, Any]]:
@@ -319,7 +311,7 @@ class Holdout(Shown):
         if stages is not None:
             return self.__certifier.budget(stages.count(), stages.left(), stages.heads()[-1])
         assert isinstance(plan, PricedPlan)
-        left, closed = scores_left(plan, ledger.spent()), closed_by(ledger) is not None
+        left, closed = self.__priced().left(ledger.spent()), closed_by(ledger) is not None
         return self.__certifier.budget(ledger.count(), left, ledger.head(), closed)
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -354,12 +346,12 @@ class Holdout(Shown):
         if stages is None:
             if guess is not None:
                 raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
-            score = self.__priced(submission)
+            score = self.__one_score(submission)
             if sender is not None:
                 self.__name(score.number, sender)
             return score
         expected = self.__guess(guess)
-        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission), sender)
+        stage = stages.ask(submission, expected, sender)
         return self.__certifier.staged(stage, stages.left())
 
     def __name(self, number: int, sender: Sender) -> None:
@@ -390,32 +382,19 @@ class Holdout(Shown):
             raise InvalidRequest(f"the guess must be from 0 to {float(self.facts.unit):g}")
         return expected / self.facts.unit
 
-    def __priced(self, submission: Submission) -> Score:
-        plan = self.__plan
-        assert isinstance(plan, PricedPlan)
-        query = f"SCORE {submission.digest}"
-        receipt, text, repeated = bought(
-            self.__ledger, plan, query, lambda number: self.__released(plan, submission, number)
-        )
+    def __priced(self) -> Scoring:
+        assert self.__scoring is not None
+        return self.__scoring
+
+    def __one_score(self, submission: Submission) -> Score:
+        scoring = self.__priced()
+        measurement = scoring.measures.scored(scoring.labels.name(submission))
+        receipt, text, repeated = scoring.bought(f"SCORE {submission.digest}", measurement)
         left = self.__left(receipt, repeated)
-        return self.__certifier.priced(plan, [(receipt, text)], left, repeated=repeated)[0]
+        return self.__certifier.priced(scoring.plan, [(receipt, text)], left, repeated=repeated)[0]
 
     def __left(self, receipt: Receipt, repeated: bool) -> int | None:
-        assert isinstance(self.__plan, PricedPlan)
-        return scores_left(self.__plan, self.__ledger.spent() if repeated else receipt.spent)
-
-    def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
-        values = self.__read(submission)
-        if isinstance(plan, SlicesPlan):
-            assert self.__groups is not None
-            return plan.release_all(values, self.__groups, number, self.__bits)
-        return plan.release(plan.read(values, number), number, self.__bits)
-
-    def __read(self, submission: Submission) -> Steps:
-        facts = self.facts
-        values = values_of(facts.metric, self.__key, facts.range, submission)
-        weights = self.__balance if self.__weights is None else self.__weights
-        return values if weights is None else values * weights
+        return self.__priced().left(self.__ledger.spent() if repeated else receipt.spent)
 
     def __differing(self, a: Submission, b: Submission) -> int:
         """In how many items of full weight they can differ at most, by what the submissions alone say."""
@@ -424,15 +403,9 @@ class Holdout(Shown):
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
         if not apart.any():
             raise InvalidRequest("the two predict the same for every item: neither is better, free of charge")
-        if (
-            self.__weights is not None or facts.balanced
-        ):  # unlike items: which of them differ is no fixed population
+        if self.__labels.weighted:  # unlike items: which of them differ is no fixed population
             return facts.frame.items
         return min(int(np.count_nonzero(apart)), facts.frame.items)
-
-    def __apart(self, plan: GaussianPlan, a: Submission, b: Submission, number: int) -> int:
-        difference = total(self.__read(a)) - total(self.__read(b))
-        return plan.release_difference(difference, number, self.__bits)
 
     def __repr__(self) -> str:
         facts = self.facts

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from adyton.certify import Interval
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.score import HoldoutBudget, Score, as_json, half_of, interval_from, text_of
+from adyton.holdout.score import HoldoutBudget, Score, half_of, text_of
 from adyton.holdout.scorer import points
 from adyton.holdout.senders import Sender
 from adyton.kernel.exact import Number
@@ -21,7 +21,7 @@ from adyton.show import Sheet, Shown, number
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderboardEntry:
+class LeaderboardEntry(Document):
     """The best score of one model of an entrant; ``rank`` is one more than how many are better beyond doubt.
 
     ``model`` is the name that the entrant gave it; what was sent without a name is one model.  ``tied`` if
@@ -37,16 +37,10 @@ class LeaderboardEntry:
     submissions: int
     model: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return as_json(self, "rank", "tied", "entrant", "model", "value", "interval", "submissions")
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> LeaderboardEntry:
-        known = {field.name: told[field.name] for field in fields(cls)}
-        return cls(**{**known, "interval": interval_from(told["interval"])})
+    json_keys = "rank tied entrant model value interval submissions"
 
 
-class Leaderboard(Shown):
+class Leaderboard(Shown, Document):
     """Entrants, their models and scores.  Names are kept in the ledger with the scores.
 
     All intervals are simultaneous, so a model whose interval lies above another's is better on the
@@ -59,6 +53,8 @@ class Leaderboard(Shown):
     ...     print([entry.entrant for entry in board.standings()])
     ['ann']
     """
+
+    json_keys = "entries=_entries"
 
     def __init__(self, path: str | Path) -> None:
         self._holdout = Holdout.open(path)
@@ -113,9 +109,9 @@ class Leaderboard(Shown):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        return {"entries": [entry.to_json() for entry in self.standings()]}
+    @property
+    def _entries(self) -> tuple[LeaderboardEntry, ...]:
+        return tuple(self.standings())
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The standings as a table."""

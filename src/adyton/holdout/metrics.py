@@ -1,13 +1,16 @@
 """Metrics: each item's value in [0, 1] as a whole number of steps, so that a score is an exact sum.
 
 What is checked about predictions is decided from public facts alone, before anything is charged; labels are
-touched by ``values_of`` only.
+touched by ``values_of`` only, which the reader of labels calls.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import threading
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -109,7 +112,7 @@ class HiddenLabels:
         raise InvalidRequest("labels of a holdout are not copied")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Submission:
     """Checked predictions, and the digest under which the same predictions are known again."""
 
@@ -242,6 +245,22 @@ def differing(a: Submission, b: Submission) -> Array:
     """For each item whether two submissions say different things of it: public, and all that can differ."""
     apart: Array = a.predictions != b.predictions
     return apart if apart.ndim == 1 else np.asarray(apart.any(axis=1))
+
+
+def packed(submission: Submission) -> str:
+    """Predictions as a text."""
+    paper = io.BytesIO()
+    np.save(paper, submission.predictions, allow_pickle=False)
+    return base64.b64encode(zlib.compress(paper.getvalue(), 1)).decode()
+
+
+def unpacked(text: str, digest: str) -> Submission:
+    """ValueError where it is no such text."""
+    try:
+        paper = io.BytesIO(zlib.decompress(base64.b64decode(text)))
+        return Submission(np.load(paper, allow_pickle=False), digest)
+    except (zlib.error, EOFError, OSError):
+        raise ValueError from None
 
 
 # Arrays ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import threshold_width, uniform_shares, uniform_width
-from adyton.validity.planner import HALF, PlanComparison, Unknown
+from adyton.validity.planner import HALF, MethodOffer, PlanComparison, Unknown
 from adyton.validity.plans.noise_plan import MOST
 
 _MOST_SCORES = 10**6
@@ -40,7 +40,7 @@ ONE_COLUMN = RuleClass("thresholds", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Special:
+class Special(MethodOffer):
     """``wanted`` and ``value`` as in an Option of the planner; the rest says when it holds."""
 
     method: str
@@ -53,16 +53,7 @@ class Special:
     wrong_guesses: int | None = None
     at_worst: int | None = None
 
-    def to_json(self) -> dict[str, object]:
-        shown = {
-            "method": self.method,
-            self.wanted: self.value,
-            "scale": self.scale,
-            "theorem": self.theorem,
-        }
-        paid = {"overfits": self.overfits, "wrong_guesses": self.wrong_guesses, "at_worst": self.at_worst}
-        known = {key: value for key, value in paid.items() if value is not None}
-        return {**shown, **known, "applies": self.applies}
+    json_keys = "method queries? tolerance? rows? scale theorem overfits? wrong_guesses? at_worst? applies"
 
 
 def special_methods(plan: PlanComparison) -> list[Special]:

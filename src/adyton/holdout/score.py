@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import Any
 
 from adyton.certify import Certificate, Interval, Proof
+from adyton.documents import Document
 from adyton.show import Sheet, Shown, ends, number
 
 _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
 _OF_THEM = ("training", "holdout", "yes", "no")
 _IN_WORDS = {"last": "the last score, exact"}
-_PAID = ("number", "scores_left", "repeated", "receipt", "certificate")  # of scores and comparisons alike
+_PAID = "number scores_left repeated receipt certificate"  # of scores and comparisons alike
 _REVEALS = "Labels are not protected: scores are exact, and enough of them reveal every label."
 _REPEATED = "The same predictions as before: the same answer, free of charge."
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Document):
     """One group's part of a score; all intervals are simultaneous."""
 
     value: float
     interval: Interval | None
     items: int
 
-    def to_json(self) -> dict[str, Any]:
-        return as_json(self, "value", "interval", "items")
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Slice:
-        return cls(told["value"], interval_from(told["interval"]), told["items"])
-
 
 @dataclass(frozen=True, slots=True)
-class Score(Shown):
+class Score(Shown, Document):
     """A value, the interval that holds simultaneously for this and all other scores, and how many are left.
 
     ``interval`` is None where nothing is certified.  ``said`` is what the method did: "score" for most,
@@ -54,6 +46,8 @@ class Score(Shown):
     repeated: bool = False
     slices: dict[str, Slice] | None = None
 
+    json_keys = f"metric value interval said {_PAID} slices?"
+
     def __float__(self) -> float:
         return float("nan") if self.value is None else self.value
 
@@ -61,25 +55,6 @@ class Score(Shown):
         if self.scores_left is None:
             return "open"
         return f"{'at least ' if self.scores_left and self.said in _OF_THEM else ''}{self.scores_left:,}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object; slices are in it if the holdout has groups."""
-        found = self.slices
-        slices = {} if found is None else {"slices": {name: s.to_json() for name, s in found.items()}}
-        return as_json(self, "metric", "value", "interval", "said", *_PAID) | slices
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Score:
-        """The score that ``to_json`` wrote down."""
-        slices = told.get("slices")
-        return cls(
-            value=told["value"],
-            interval=interval_from(told["interval"]),
-            said=told["said"],
-            metric=told["metric"],
-            slices=None if slices is None else {name: Slice.from_json(one) for name, one in slices.items()},
-            **paid_from(told),
-        )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
@@ -92,7 +67,7 @@ class Score(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Shown):
+class Comparison(Shown, Document):
     """By how much the first model is better than the second on the population; negative if it is worse."""
 
     value: float
@@ -103,18 +78,13 @@ class Comparison(Shown):
     certificate: Certificate
     repeated: bool = False
 
+    json_keys = f"verdict value interval {_PAID}"
+
     @property
     def verdict(self) -> str:
         if self.interval.low > 0:
             return "better"
         return "worse" if self.interval.high < 0 else "cannot tell"
-
-    def to_json(self) -> dict[str, Any]:
-        return as_json(self, "verdict", "value", "interval", *_PAID)
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Comparison:
-        return cls(value=told["value"], interval=Interval.from_json(told["interval"]), **paid_from(told))
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -127,7 +97,7 @@ class Comparison(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class HoldoutBudget(Shown):
+class HoldoutBudget(Shown, Document):
     """How far a holdout is: scores given, scores left, and what each of them is worth."""
 
     metric: str
@@ -142,14 +112,9 @@ class HoldoutBudget(Shown):
     expected: float | None = None
     closed: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        names = ("metric", "method", "items", "scores", "scores_left", "half_width", "expected", "closed")
-        return as_json(self, *names, "confidence", "head", "certificate")
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> HoldoutBudget:
-        known = {field.name: told[field.name] for field in fields(cls)}
-        return cls(**{**known, "certificate": Certificate.from_json(told["certificate"])})
+    json_keys = (
+        "metric method items scores scores_left half_width expected closed confidence head certificate"
+    )
 
     def __str__(self) -> str:
         left = self._left()
@@ -182,26 +147,6 @@ class HoldoutBudget(Shown):
         )
         assumed = (f"Assumed: {text}." for text in self.certificate.assumptions)
         return Sheet("Holdout", ("", ""), rows, (_REVEALS,) * self.reveals_labels + tuple(assumed))
-
-
-def as_json(of: object, *names: str) -> dict[str, Any]:
-    """What it is by these names, as JSON has it."""
-    found = {name: getattr(of, name) for name in names}
-    return {name: one.to_json() if hasattr(one, "to_json") else one for name, one in found.items()}
-
-
-def interval_from(known: Mapping[str, Any] | None) -> Interval | None:
-    return None if known is None else Interval.from_json(known)
-
-
-def paid_from(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What scores, comparisons and choices say alike."""
-    known = {name: told[name] for name in ("scores_left", "number", "repeated")}
-    proved = {
-        "receipt": Proof.from_json(told["receipt"]),
-        "certificate": Certificate.from_json(told["certificate"]),
-    }
-    return {**known, **proved}
 
 
 def _rounded_up(width: float) -> float:

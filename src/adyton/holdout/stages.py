@@ -1,9 +1,7 @@
-"""The state of a staged method: notes on the receipt that paid for it, in the order in which they happened.
+"""The answers of a staged method: notes on the receipt that paid for them, which the kernel writes.
 
-Note 0 is the first state, its secret noise among it.  Note k is answer k together with what it changed in the
-state: one note, so that no crash and no second process can come between the two.  Queries and answers are
-chained, as receipts are, from the digest of the receipt on.  The state is not: a digest of secret noise, a
-small number, would give it away.
+Queries and answers are chained, as receipts are, from the digest of the receipt on.  Secret noise is not: the
+digest of a small number would give it away.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,13 +17,19 @@ from typing import Any
 from adyton.certify import Proof
 from adyton.errors import Interrupted, LedgerCorrupt
 from adyton.holdout.answers.bought import no_score_left
+from adyton.holdout.labels import LabelReader
+from adyton.holdout.measures import Measures
 from adyton.holdout.methods.base import Reply, State
+from adyton.holdout.methods.ladder import FreeLadderPlan
 from adyton.holdout.methods.restoring import StagedPlan
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Submission, packed, unpacked
 from adyton.holdout.senders import Sender
-from adyton.kernel.ledger import Ledger, Order, Receipt
-from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.data import Data
+from adyton.kernel.ledger import Ledger, Receipt
 from adyton.kernel.noise import Bits
+from adyton.kernel.paid import charge
+from adyton.kernel.sensitivity import Reading
+from adyton.kernel.special.comparing import Asked, Comparisons, Note
 from adyton.refusals import refused
 
 _OPENING = "opening"
@@ -43,52 +47,70 @@ class TranscriptEntry:
 class Transcript:
     """What was answered, by anybody, and what comes next."""
 
-    def __init__(self, method: StagedPlan, ledger: Ledger, bits: Bits) -> None:
-        self._method, self._ledger, self._bits = method, ledger, bits
+    def __init__(
+        self, method: StagedPlan, measures: Measures, labels: LabelReader, ledger: Ledger, bits: Bits
+    ) -> None:
+        self._method, self._measures, self._labels = method, measures, labels
         self._lock = threading.Lock()
-        settings, subject = json.dumps(method.settings()), ReceiptSubject("holdout method")
-        order = Order(f"HOLDOUT BY {method.name}", settings, method.price, 0, _OPENING, subject=subject)
-        self.receipt: Receipt = ledger.charge(order).receipt  # the same receipt, however often it is opened
-        notes = ledger.notes(self.receipt.number)
-        if not notes:
-            ledger.annotate(self.receipt.number, 0, json.dumps(method.start(bits)))
-            notes = ledger.notes(self.receipt.number)  # another process may have been first
-        self._state: State = _read(notes[0])
+        query, settings = f"HOLDOUT BY {method.name}", json.dumps(method.settings())
+        priced = measures.priced(method.measurement, query, settings)
+        paid = charge(ledger, priced, _OPENING)  # the same receipt, however often it is opened
+        self._comparisons = Comparisons(paid, Data(labels), bits)
+        self.receipt: Receipt = paid.receipt
+        self._state: State = method.start()
+        self._best: Submission | None = None
         self._count = 0
         self._heads = [self.receipt.digest]
         self._given: dict[str, tuple[int, Reply]] = {}
         self._senders: dict[int, Sender] = {}
-        self._follow(notes[1:])
+        self._catch_up()
 
     def ask(
-        self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: Sender | None = None
+        self, submission: Submission, guess: Fraction | None, by: Sender | None = None
     ) -> TranscriptEntry:
         """The answer to this query: as it was given before, or a new one, kept before it leaves."""
-        query = digest if guess is None else f"{digest} {guess}"
+        query = _query(submission, guess)
         with self._lock:
             self._catch_up()
             if query in self._given:
                 return self._stage(query, True)
             self._refuse_if_over()
             try:
-                return self._add(query, read(), guess, by)
+                return self._add(submission, guess, by)
             except KeyboardInterrupt:
                 self._catch_up()
                 given = self._given.get(query)
                 raise Interrupted(given[0] if given else None) from None
 
-    def _add(self, query: str, values: Steps, guess: Fraction | None, by: Sender | None) -> TranscriptEntry:
-        while True:
-            reply, after = self._method.step(self._state, values, guess, self._bits)
-            note = _written(query, reply, self._state, after, by)
-            if self._ledger.annotate(self.receipt.number, self._count + 1, note):
-                self._catch_up()
-                return self._stage(query, False)
-            # Another process was first: what was found here is forgotten, never released.
+    def _add(self, submission: Submission, guess: Fraction | None, by: Sender | None) -> TranscriptEntry:
+        query, best = _query(submission, guess), self._best
+        public: Note = {
+            "query": query,
+            **({} if guess is None else {"guess": str(guess)}),
+            **({} if by is None else {"by": by.entrant}),
+            **({} if by is None or by.model is None else {"model": by.model}),
+        }
+        kept = {"best": packed(submission)} if isinstance(self._method, FreeLadderPlan) else {}
+
+        def asked() -> Asked | None:
+            """Nothing where another process was first with the same, the last, or a better one."""
             self._catch_up()
-            if query in self._given:
-                return self._stage(query, True)
-            self._refuse_if_over()
+            if query in self._given or self._best is not best or self._method.used_up(self._state):
+                return None
+            return Asked(self._count, self._method.question(self._state, guess), public, kept)
+
+        noted = self._comparisons.compare(self._reading(submission), 1, asked)
+        self._catch_up()
+        if noted is not None or query in self._given:
+            return self._stage(query, noted is None)
+        self._refuse_if_over()
+        return self._add(submission, guess, by)
+
+    def _reading(self, submission: Submission) -> Reading:
+        """A ladder without a parameter looks at the difference to the best, too."""
+        if self._best is None:
+            return self._measures.reading(self._labels.name(submission))
+        return self._measures.reading_beside(self._labels.name(submission, self._best))
 
     def left(self) -> int | None:
         with self._lock:
@@ -125,17 +147,30 @@ class Transcript:
 
     def _catch_up(self) -> None:
         """What others have added since."""
-        self._follow(self._ledger.notes(self.receipt.number, self._count + 1))
+        for note in self._comparisons.notes(self._count + 1):
+            if note is None:
+                raise self._unreadable()
+            try:
+                self._follow(note)
+            except (KeyError, TypeError, ValueError):
+                raise self._unreadable() from None  # without its text
 
-    def _follow(self, notes: list[str]) -> None:
-        for text in notes:
-            note = _read(text)
-            self._count += 1
-            self._state = {**self._state, **note["state"]}
-            self._given[note["query"]] = (self._count, _reply(note))
-            self._heads.append(chained(self._heads[-1], note))
-            if note.get("by") is not None:
-                self._senders[self._count] = Sender(str(note["by"]), note.get("model"))
+    def _follow(self, note: Note) -> None:
+        query, guess, value = str(note["query"]), note.get("guess"), note["value"]
+        if value is not None and type(value) is not int:
+            raise TypeError
+        expected = None if guess is None else Fraction(guess)
+        reply, self._state = self._method.answered(self._state, expected, value)
+        self._count += 1
+        self._given[query] = (self._count, reply)
+        self._heads.append(chained(self._heads[-1], _answer_told(query, reply)))
+        if "best" in note:
+            self._best = unpacked(note["best"], query)
+        if note.get("by") is not None:
+            self._senders[self._count] = Sender(str(note["by"]), note.get("model"))
+
+    def _unreadable(self) -> LedgerCorrupt:
+        return LedgerCorrupt("a note of a holdout cannot be read back")
 
     def _stage(self, query: str, repeated: bool) -> TranscriptEntry:
         number, reply = self._given[query]
@@ -147,15 +182,8 @@ class Transcript:
             raise refused(no_score_left(*used_up))
 
 
-def _written(query: str, reply: Reply, before: State, after: State, by: Sender | None) -> str:
-    changed = {key: value for key, value in after.items() if before.get(key) != value}
-    note = {
-        **_answer_told(query, reply),
-        "state": changed,
-        **({} if by is None else {"by": by.entrant}),
-        **({} if by is None or by.model is None else {"model": by.model}),
-    }
-    return json.dumps(note)
+def _query(submission: Submission, guess: Fraction | None) -> str:
+    return submission.digest if guess is None else f"{submission.digest} {guess}"
 
 
 def _answer_told(query: str, reply: Reply) -> dict[str, Any]:
@@ -168,16 +196,3 @@ def chained(head: str, answer: Mapping[str, Any]) -> str:
     """The digest of an answer and of all before it, whose digest is ``head``."""
     said = [head, *(answer[key] for key in ("query", "said", "value", "half_width"))]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
-
-
-def _read(text: str) -> State:
-    try:
-        note: State = json.loads(text)
-    except ValueError:
-        raise LedgerCorrupt("a note of a holdout cannot be read back") from None  # without its text
-    return note
-
-
-def _reply(note: State) -> Reply:
-    value = None if note["value"] is None else Fraction(note["value"])
-    return Reply(str(note["said"]), value, note["half_width"])

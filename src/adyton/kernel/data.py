@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from adyton.errors import EngineFailed, sealed
+from adyton.errors import EngineFailed, InvalidRequest, LedgerCorrupt, sealed
 from adyton.kernel.engine import DiscoveredGroup, Engine, Exact
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger.base import place_of
@@ -82,15 +82,16 @@ class Data:
         self.observer.reads(readings, groups=True)
         return self._sealed(partial(self._engine.found, readings))
 
-    def one_integer(self, paid: Paid, reading: Reading) -> int:
-        """The number that is compared, or that of all units, if comparisons of it were paid for.
+    def one_cell(self, paid: Paid, reading: Reading) -> list[int]:
+        """The number that is compared, or that of all units, if comparisons of it were paid for; of each
+        coordinate one.
 
         Data that are missing are found before they are read.
         """
         priced = require(paid, Paid).priced
         priced.measurement.check(reading, 1, priced.protection)
         self.prepare([reading])
-        return int(self._exact([reading])[0][0][0])
+        return [int(cells[0]) for cells in self._exact([reading])[0]]
 
     def _exact(self, readings: Sequence[Reading]) -> Exact:
         self.observer.reads(readings, groups=False)
@@ -126,6 +127,15 @@ class PaidData:
 
     def again(self, reading: Reading) -> Columns:
         return self.data.exact(self.paid, [reading])[0]
+
+    def claim(self, number: int) -> None:
+        ledger, own = self.paid.ledger, self.paid.receipt
+        part = ledger.receipt(number)
+        if part is None or (part.order.subject, part.order.amount) != (own.order.subject, own.order.amount):
+            raise LedgerCorrupt(f"receipt {number} is no part of what receipt {own.number} paid for")
+        ledger.annotate(number, 0, str(own.number))
+        if ledger.notes(number) != [str(own.number)]:
+            raise InvalidRequest(f"receipt {number} is a part of another choice by now: ask the same again")
 
 
 def _check_paid(paid: Paid, readings: Sequence[Reading]) -> None:

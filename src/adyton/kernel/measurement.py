@@ -22,6 +22,7 @@ class Due:
     ``radius`` is what validity pays for Gaussian noise, ``pure`` what it pays for the rest; ``unproved`` says
     that no theorem about the population covers it.  ``gaussian``: of each Gaussian release how many numbers
     it has, at most, and their radius, which is part of that; ``coded_nats`` pays for outcomes by length.
+    ``everything``: whatever is left of the budget is charged, so that nothing comes after it.
     """
 
     amount: int
@@ -30,6 +31,7 @@ class Due:
     unproved: bool = False
     gaussian: tuple[tuple[int, int], ...] = ()
     coded_nats: int = 0
+    everything: bool = False
 
 
 class Source(Protocol):
@@ -50,6 +52,10 @@ class Source(Protocol):
 
     def again(self, reading: Reading) -> Columns:
         """Of a reading that refines one that was paid for."""
+        ...
+
+    def claim(self, number: int) -> None:
+        """A part of the price, with a receipt of its own, is for this release and for no other."""
         ...
 
 

@@ -94,6 +94,8 @@ class NoisyQueries(ReadOnce):
         (unit,) = {protection.unit_of(table) for table in known}
         for part in self.parts:
             check_noisy(part, unit)
+            if part.mechanism.gaussian != protection.rule.noise.gaussian:
+                raise InvalidRequest("answers have the noise of the study's accounting")
             if protection.rounded != isinstance(part.mechanism, NoiseOnAGrid):
                 raise InvalidRequest("answers are rounded in a study that says so, and in no other")
         for query in self.queries:

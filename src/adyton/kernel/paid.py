@@ -62,9 +62,13 @@ def record(ledger: Ledger, order: Order) -> Charged:
 def order_of(ledger: Ledger, priced: Priced, request: str | None = None, cap: Cap | None = None) -> Order:
     """What is charged for it now, or was charged for it under the same request id."""
     due, label, amount = priced.due, priced.label, priced.due.amount
+    if ledger.header.accounting != priced.protection.rule.name:
+        raise TypeError("what was priced under one accounting is not charged under another")
+    if due.everything:
+        amount = max(1, ledger.header.budget - ledger.totals().spent)
     if priced.split:
         earlier = ledger.requested(request) if request is not None else None
-        if earlier is not None and _is_for(earlier, priced):
+        if earlier is not None and _is_for(earlier, priced, 0):
             amount = earlier.order.amount
         else:
             amount = still_due(due.amount, ledger.totals().spent)
@@ -81,13 +85,14 @@ def order_of(ledger: Ledger, priced: Priced, request: str | None = None, cap: Ca
 
 
 def _paid(ledger: Ledger, priced: Priced, receipt: Receipt, *, fresh: bool) -> Paid:
-    if not _is_for(receipt, priced):
+    if not _is_for(receipt, priced, ledger.header.budget):
         raise LedgerCorrupt(f"receipt {receipt.number} did not pay for this")
     return made_here(Paid(priced, ledger, receipt, fresh))
 
 
-def _is_for(receipt: Receipt, priced: Priced) -> bool:
+def _is_for(receipt: Receipt, priced: Priced, budget: int) -> bool:
     order, label = receipt.order, priced.label
     same = (order.query, order.detail, order.subject) == (label.query, label.detail, priced.subject)
-    enough = receipt.spent >= priced.due.amount if priced.split else order.amount == priced.due.amount
-    return enough and same
+    if priced.split or priced.due.everything:
+        return same and receipt.spent >= (budget if priced.due.everything else priced.due.amount)
+    return same and order.amount == priced.due.amount

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.genuine import OnlyHere, made_here
@@ -15,6 +16,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.choice import Choice
 from adyton.kernel.special.marginals import Marginals
 from adyton.kernel.special.monitor import Monitor, Pmw
+from adyton.kernel.special.scores import CountedAnswers, ExactScore, GuessedScores, ModelVote, NoisyScore
 from adyton.kernel.special.workload import Workload
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count, CountPersons
@@ -27,6 +29,7 @@ _KINDS: dict[type, Kind] = {
     Monitor: "monitor",
     Pmw: "pmw",
 }
+_OF_HOLDOUTS = (NoisyScore, ModelVote, ExactScore, CountedAnswers, GuessedScores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Priced(OnlyHere):
 
 def price(measurement: AnyMeasurement, protection: Protection, label: Label) -> Priced:
     """The measurement with its cost under the accounting of the study; refuses what is not proved."""
-    if type(measurement) not in _KINDS:
+    if type(measurement) not in _KINDS and type(measurement) not in _OF_HOLDOUTS:
         raise TypeError("this measurement is not one whose cost is proved")
     readings = tuple(measurement.readings)
     if any(reading.part is not None for reading in readings):
@@ -80,6 +83,8 @@ def price(measurement: AnyMeasurement, protection: Protection, label: Label) -> 
 
 def _subject(measurement: AnyMeasurement, protection: Protection, label: Label) -> ReceiptSubject:
     """Under which facts the receipt can be found again: those of what is read, not of its text."""
+    if isinstance(measurement, _OF_HOLDOUTS):
+        return _of_kind(measurement.kind)
     kind = _KINDS[type(measurement)]
     if isinstance(measurement, NoisyQueries):
         asked = [part.reading for part in measurement.parts]
@@ -96,6 +101,12 @@ def _subject(measurement: AnyMeasurement, protection: Protection, label: Label) 
         tuple(measures),
         kind == "query" and len(asked) == 1 and _counts_all(asked[0], protection),
     )
+
+
+@lru_cache(maxsize=8)
+def _of_kind(kind: Kind) -> ReceiptSubject:
+    """Of a holdout, whose receipts say nothing else."""
+    return ReceiptSubject(kind)
 
 
 def _counts_all(reading: Reading, protection: Protection) -> bool:

@@ -23,7 +23,8 @@ class Protection:
     ``unit``: who is protected, in the study's own ``table``, with the split of the units and their reserve.
     ``further``: the further private tables, with the most rows of one person in each.
     ``rule``: how costs are added up.  ``discovery_failure``: the part of delta for discovered groups.
-    ``rounded``: answers are rounded, and validity counts their bits.
+    ``rounded``: answers are rounded, and validity counts their bits.  ``holdout``: the table is the labels of
+    a holdout.
     """
 
     table: Table
@@ -32,6 +33,7 @@ class Protection:
     further: tuple[tuple[Table, int], ...] = ()
     discovery_failure: Fraction = Fraction(0)
     rounded: bool = False
+    holdout: bool = False
     _known: dict[int, tuple[Table, PrivacyUnit]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.figures.report import LabReport, Topic
 from adyton.kernel.noise import Bits
@@ -85,23 +85,16 @@ def run(name: str, bits: Bits, rng: np.random.Generator) -> LabReport:
     return by_name[name](bits, rng)
 
 
-class LabContents(Shown):
+class LabContents(Shown, Document):
     """The list of everything, as a table and as JSON."""
+
+    json_keys = "entries"
+
+    @property
+    def entries(self) -> tuple[Topic, ...]:
+        return tuple(EXPERIMENTS)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((topic.name, topic.title) for topic in EXPERIMENTS)
         notes = ("adyton lab NAME shows one of them, with its source; --figure FILE draws it.",)
         return Sheet("The lab", ("name", "what it shows"), rows, notes, left_aligned=2)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "entries": [
-                {
-                    "name": topic.name,
-                    "title": topic.title,
-                    "story": topic.story,
-                    "sources": list(topic.sources),
-                }
-                for topic in EXPERIMENTS
-            ]
-        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,10 @@ class LedgerOnDemand(Ledger):
         budget: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
-        self._place = str(place) if is_address(place) else str(Path(place).absolute())
+        self._kind: Callable[[], type[SqliteLedger] | type[PostgresLedger]]
+        self._place, self._kind = str(Path(place).absolute()), _in_file
+        if is_address(place):
+            self._place, self._kind = str(place), _in_postgres
         self._unwritten = Header.fresh(study, accounting, budget)
         self._facts = facts
         self.stored: StoredLedger | None = None  # as soon as somebody has looked and it was there
@@ -75,20 +78,22 @@ class LedgerOnDemand(Ledger):
 
     def _written(self) -> StoredLedger | None:
         """The file as soon as there is one; another process may have made it."""
-        return self._opened() if self.stored is not None or self._kind.exists(self._place) else None
+        return self._opened() if self.stored is not None or self._kind().exists(self._place) else None
 
     def _opened(self) -> StoredLedger:
         if self.stored is not None:  # and stays so
             return self.stored
         with self._lock:
             if self.stored is None:
-                self.stored = self._kind.open_or_create(self._place, self._unwritten, self._facts)
+                self.stored = self._kind().open_or_create(self._place, self._unwritten, self._facts)
             return self.stored
 
-    @property
-    def _kind(self) -> type[SqliteLedger] | type[PostgresLedger]:
-        if not is_address(self._place):
-            return SqliteLedger
-        from adyton.ledgers.postgres import PostgresLedger
 
-        return PostgresLedger
+def _in_file() -> type[SqliteLedger]:
+    return SqliteLedger
+
+
+def _in_postgres() -> type[PostgresLedger]:
+    from adyton.ledgers.postgres import PostgresLedger
+
+    return PostgresLedger

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
+from adyton.documents import Document
 from adyton.monitors.compared import ComparedAs
 from adyton.show import Sheet, Shown, ends, number
 
@@ -16,7 +16,7 @@ PREVIEWED = 100  # queries, for which a preview says how far from a threshold an
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorAnswer(Shown):
+class MonitorAnswer(Shown, Document):
     """``above`` is noisy; ``value`` and its noise interval exist only in a numeric monitor, if ``above``.
 
     Of a mean the value is the excess: the sum of what each row has above the threshold.
@@ -33,35 +33,9 @@ class MonitorAnswer(Shown):
     left_out_rows: str | None = None  # which rows the study never counts
     compared_as: ComparedAs = "count"
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "query": self.query,
-            "compared_as": self.compared_as,
-            "threshold": self.threshold,
-            "above": self.above,
-            "value": self.value,
-            "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
-            "positives_left": self.positives_left,
-            "feeds": self.feeds,
-            "monitor": self.monitor,
-            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> MonitorAnswer:
-        reach = told["noise_interval"]
-        return cls(
-            query=told["query"],
-            threshold=told["threshold"],
-            above=told["above"],
-            value=told["value"],
-            noise_interval=None if reach is None else Interval.from_json(reach),
-            positives_left=told["positives_left"],
-            feeds=told["feeds"],
-            monitor=told["monitor"],
-            left_out_rows=told.get("left_out_rows"),
-            compared_as=told["compared_as"],
-        )
+    json_keys = (
+        "query compared_as threshold above value noise_interval positives_left feeds monitor left_out_rows?"
+    )
 
     @property
     def said(self) -> str:
@@ -95,24 +69,17 @@ class MonitorAnswer(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorAnswers(Shown):
+class MonitorAnswers(Shown, Document):
     """Several answers of one monitor, in their order; ``not_asked``: how many queries it halted before."""
 
     answers: Sequence[MonitorAnswer]
     budget: MonitorBudget
     not_asked: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "answers": [answer.to_json() for answer in self.answers],
-            "not_asked": self.not_asked,
-            "positives_left": self.budget.positives_left,
-            "halted": self.budget.halted,
-            "closed": self.budget.closed,
-            "feeds": self.budget.feeds,
-            "head": self.budget.head,
-            "monitor": self.budget.number,
-        }
+    json_keys = (
+        "answers not_asked positives_left=budget.positives_left halted=budget.halted closed=budget.closed "
+        "feeds=budget.feeds head=budget.head monitor=budget.number"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         numeric = any(answer.value is not None for answer in self.answers)
@@ -142,13 +109,7 @@ class MonitorPreview(OpeningPreview):
     monitor: str
     right_beyond: float
 
-    def to_json(self) -> dict[str, Any]:
-        return {"monitor": self.monitor, "right_beyond": self.right_beyond, **self.charge_json()}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> MonitorPreview:
-        charge = cls.charge_facts(told)
-        return cls(monitor=told["monitor"], right_beyond=told["right_beyond"], **charge)
+    json_keys = "monitor right_beyond " + OpeningPreview.json_keys
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (("right beyond, in units", number(self.right_beyond, step=1.0)), *self.charge_rows())
@@ -160,7 +121,7 @@ class MonitorPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorBudget(Shown):
+class MonitorBudget(Shown, Document):
     """How far a monitor is.  The noise of its threshold is no part of it."""
 
     monitor: str
@@ -174,6 +135,10 @@ class MonitorBudget(Shown):
     cost: Amount
     receipt: Proof
     certificate: Certificate
+
+    json_keys = (
+        "monitor number kind positives positives_left halted closed feeds head cost receipt certificate"
+    )
 
     @property
     def halted(self) -> bool:
@@ -202,29 +167,6 @@ class MonitorBudget(Shown):
             "Answers that are not above are free, however many there are."
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "monitor": self.monitor,
-            "number": self.number,
-            "kind": self.kind,
-            "positives": self.positives,
-            "positives_left": self.positives_left,
-            "halted": self.halted,
-            "closed": self.closed,
-            "feeds": self.feeds,
-            "head": self.head,
-            "cost": self.cost.to_json(),
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> MonitorBudget:
-        names = ("monitor", "number", "kind", "positives", "positives_left", "feeds", "closed", "head")
-        known: dict[str, Any] = {name: told[name] for name in names}
-        known |= {"cost": Amount.from_json(told["cost"]), "receipt": Proof.from_json(told["receipt"])}
-        return cls(**known, certificate=Certificate.from_json(told["certificate"]))
-
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("number", str(self.number)),
@@ -243,13 +185,10 @@ class MonitorBudget(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class MonitorList(Shown):
+class MonitorList(Shown, Document):
     """Every monitor of a study, oldest first."""
 
     monitors: Sequence[MonitorBudget]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"monitors": [monitor.to_json() for monitor in self.monitors]}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adyton.curator.receipts import receipt_told
+from adyton.curator.receipts import ShownReceipt, shown_receipt
 from adyton.operations.operation import Operation, OperationPlace
 from adyton.operations.results import PublicFacts, ReceiptTable
 from adyton.operations.roles import Action
@@ -46,7 +46,9 @@ def describe(holdout: Holdout) -> PublicFacts:
 
 def receipts(holdout: Holdout) -> ReceiptTable:
     """What was charged, oldest first.  Free."""
-    return ReceiptTable({"receipts": [receipt_told(one) for one in holdout.ledger.receipts()]})
+    return ReceiptTable(
+        {"receipts": [shown_receipt(ShownReceipt, one).to_json() for one in holdout.ledger.receipts()]}
+    )
 
 
 _ENTRANT = Word("entrant", str, "the name of the token, if it is given at all", "ENTRANT", required=False)

@@ -14,13 +14,14 @@ class TokenStore(Protocol):
     """Where tokens are kept."""
 
     def create(self, **given: Any) -> dict[str, Any]: ...
-    def listed(self) -> list[dict[str, Any]]: ...
+    def listed(self) -> Any: ...
     def ended(self, token: str) -> list[str]: ...
 
 
 def tokens(store: TokenStore) -> JsonResult:
     """All tokens: everything but themselves.  None of them can be seen again."""
-    return JsonResult({"tokens": store.listed()})
+    listed = store.listed()
+    return JsonResult(listed.to_json(), listed)
 
 
 def make_token(

@@ -327,7 +327,7 @@ class Outline:
         pricings = [pricing_of(study, price, most, matching_rows(price, q, study)) for q in queries]
         shares = shares_of(self.families, self.unit)
         parts = [
-            _part(one, pricings[one.place], shares[i] * _for_values(queries[one.place]))
+            _part(one, queries[one.place], pricings[one.place], shares[i])
             for i, one in enumerate(self.measured)
         ]
         noisy = [part.only for part in parts]
@@ -406,31 +406,40 @@ class _Measured(NamedTuple):
     place: int  # of its query
     reading: Reading
     nats: float | None = None  # how long its description is
+    alone: Reading | None = None  # without the squares that it has beside it
 
 
 def _measured(place: int, query: Query, unit: PrivacyUnit, study: Study) -> list[_Measured]:
-    kept = kept_cells(query)
-    return [
-        _Measured(place, reading, study.nats(query, measure))
-        for name, measure in query.measures
-        for reading in readings_for(name, measure, query, unit, kept, squares_of(study, query, measure))
-    ]
+    kept, found = kept_cells(query), list[_Measured]()
+    for name, measure in query.measures:
+        nats, squares = study.nats(query, measure), squares_of(study, query, measure)
+        alone = readings_for(name, measure, query, unit, kept)
+        if squares:
+            (with_squares,) = readings_for(name, measure, query, unit, kept, squares)
+            found.append(_Measured(place, with_squares, nats, *alone))
+        else:
+            found += (_Measured(place, reading, nats) for reading in alone)
+    return found
 
 
 def _for_values(query: Query) -> Fraction:
     return 1 - PART if query.discovers_groups else Fraction(1)
 
 
-def _part(measured: _Measured, pricing: Pricing, share: Fraction) -> MeasurePlan:
-    reading, nats = measured.reading, measured.nats
+def _part(measured: _Measured, query: Query, pricing: Pricing, share: Fraction) -> MeasurePlan:
+    reading, nats, share_of_values = measured.reading, measured.nats, share * _for_values(query)
 
     def noisy(times: int = 1, claims: int = 1) -> NoisyReading:
         each = None if nats is None else nats + log(claims)
-        return NoisyReading(reading, pricing.noise(reading, share / times), times, each)
+        return NoisyReading(reading, pricing.noise(reading, share_of_values / times), times, each)
 
     match reading.measure:
         case Mean() if len(reading.coordinates) == len(MeanWithSquares.columns):
-            return MeanWithSquares(noisy())
+            with_squares = MeanWithSquares(noisy())
+            if with_squares.pays(pricing.study, query):
+                return with_squares
+            assert measured.alone is not None
+            return _part(measured._replace(reading=measured.alone), query, pricing, share)
         case Variance(root=root):
             pricing.check_total("a variance" if not root else "a standard deviation")
             return Spread(noisy(claims=2), root)

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
@@ -81,6 +82,7 @@ class GeometricNoises:
 
 
 NORMAL = NormalNoise()
+_MUCH = 1.1  # so much wider by a guess: not worth a try
 
 
 # Claims ----------------------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ class Claims(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AfterReleases:
     """By the subset theorem, in whichever of its ways is the narrowest."""
 
@@ -121,21 +123,46 @@ class AfterReleases:
         return greatest_share(answers, units, scale, self.ways)
 
     def width(self, variance: Floats, beyond: Floats, scale: Floats, steady: Floats | float = 1.0) -> Floats:
-        return variance_width(variance, beyond, scale, self.ways, steady)
+        return variance_width(variance, beyond, scale, self._worth_trying(variance, beyond, scale), steady)
 
     def rough_width(self, variance: Floats, beyond: float, scale: float, steady: float = 1.0) -> Floats:
         return rough_variance_width(variance, beyond, scale, self.ways, steady)
 
     def about(self, variance: Floats, noise: Floats) -> Floats:
-        """The best way's; noise has a normal tail, which is lighter than the bound on what rows do."""
-        rows, square = np.asarray(variance), np.square(noise)
-        below = (-1, *[1] * max(rows.ndim, square.ndim))  # the ways, one below the other
-        exponent = np.array([way.price - way.log_level for way in self.ways]).reshape(below)
-        fresh = np.array([way.fresh for way in self.ways]).reshape(below)
-        both = square + rows / fresh
-        lighter = square * np.log(4 * np.pi * np.maximum(exponent, 0.2))
-        widths: Floats = np.sqrt(np.maximum(2 * exponent * both - lighter, 0.1 * both).min(axis=0))
+        widths: Floats = self._about(variance, noise).min(axis=0)
         return widths
+
+    def _worth_trying(self, variance: Floats, beyond: Floats, noise: Floats) -> Sequence[Way]:
+        """Without ways that are wider for all.  Each holds at its own level, so floats may choose.
+
+        Theorem: SUBSET-BENNETT.
+        """
+        if len(self.ways) == 1:
+            return self.ways
+        widths = self._about(np.broadcast_to(variance, beyond.shape), noise)
+        exponents, fresh, _ = self._of_each(beyond.ndim)
+        heavier = exponents * beyond / fresh / 3  # at most, for rows far beyond their means
+        worth = (widths < _MUCH * (widths + heavier).min(axis=0)).reshape(len(self.ways), -1).any(axis=1)
+        return [way for way, one in zip(self.ways, worth.tolist(), strict=True) if one]
+
+    def _about(self, variance: Floats, noise: Floats) -> Floats:
+        """By each way, one below the other; noise has a normal tail, lighter than that of rows."""
+        exponents, fresh, lighter = self._of_each(np.ndim(variance))
+        square = np.square(noise)
+        both = variance / fresh + square
+        widths: Floats = np.sqrt(np.maximum(2 * exponents * both - lighter * square, 0.1 * both))
+        return widths
+
+    def _of_each(self, dimensions: int) -> Sequence[Floats]:
+        below = (-1, *[1] * dimensions)
+        return [each.reshape(below) for each in self._arrays]
+
+    @cached_property
+    def _arrays(self) -> tuple[Floats, Floats, Floats]:
+        """Of each way: what a width must reach, what is fresh, and how much lighter a normal tail is."""
+        exponents = np.array([way.price - way.log_level for way in self.ways])
+        fresh = np.array([way.fresh for way in self.ways])
+        return exponents, fresh, np.log(4 * np.pi * np.maximum(exponents, 0.2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import zip_longest
 
 from adyton.certify import Proof
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, float_down, float_up, rational
 from adyton.kernel.ledger import Ledger, Order, Receipt
@@ -155,7 +156,29 @@ def significant(opening: Opening, p_values: Sequence[Fraction]) -> tuple[bool, .
 
 
 @dataclass(frozen=True, slots=True)
-class ReserveLook(Shown):
+class ReserveTest(Document):
+    """A test that the reserve was opened for, and what came of it."""
+
+    test: str
+    p_value: float | None = None
+    significant: bool | None = None
+
+    json_keys = "test p_value? significant?"
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveOpened(Document):
+    """``level``: at or below which any one p-value is significant."""
+
+    receipt: Proof
+    alpha: Fraction
+    level: float | None
+    tests: tuple[ReserveTest, ...]
+    theorem: str = "RESERVE-TEST"
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveLook(Shown, Document):
     """The reserve of a study: how large it is, what it was opened for, and what came of it.
 
     ``rows`` and ``file``: what was handed out just now.  The rows themselves are in no text that this makes.
@@ -168,6 +191,8 @@ class ReserveLook(Shown):
     p_values: tuple[Fraction, ...] = ()
     rows: int | None = None
     file: str | None = None
+
+    json_keys = "reserve=share units about opened? rows? file?"
 
     @classmethod
     def of(cls, study: Study, ledger: Ledger, p_values: Sequence[Number] = ()) -> ReserveLook:
@@ -199,27 +224,17 @@ class ReserveLook(Shown):
         """Of each test, whether it may be called so; nothing before there are p-values."""
         return significant(self.opening, self.p_values) if self.opening and self.p_values else ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        shown: dict[str, Any] = {"reserve": float(self.share), "units": self.units, "about": self.about}
-        if self.opening is not None:
-            receipt = self.opening.receipt
-            shown["opened"] = {
-                "receipt": Proof(receipt.number, receipt.digest, receipt.previous).to_json(),
-                "alpha": float(self.opening.alpha),
-                "level": self.level,
-                "tests": self._tests(),
-                "theorem": "RESERVE-TEST",
-            }
-        shown |= {"rows": self.rows} if self.rows is not None else {}
-        return shown if self.file is None else {**shown, "file": self.file}
+    @property
+    def opened(self) -> ReserveOpened | None:
+        if self.opening is None:
+            return None
+        receipt, opening = self.opening.receipt, self.opening
+        proof = Proof(receipt.number, receipt.digest, receipt.previous)
+        return ReserveOpened(proof, opening.alpha, self.level, self._tests(opening))
 
-    def _tests(self) -> list[dict[str, Any]]:
-        assert self.opening is not None
-        named: list[dict[str, Any]] = [{"test": test} for test in self.opening.tests]
-        for own, p, yes in zip(named, self.p_values, self.significant, strict=False):
-            own |= {"p_value": float_up(p), "significant": yes}
-        return named
+    def _tests(self, opening: Opening) -> tuple[ReserveTest, ...]:
+        judged = zip_longest(opening.tests, self.p_values, self.significant)
+        return tuple(ReserveTest(test, None if p is None else float_up(p), yes) for test, p, yes in judged)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         size = "" if self.about is None else f", about {self.about:,}"

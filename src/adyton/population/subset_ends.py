@@ -182,10 +182,9 @@ def mean_ends(
         noises = certain.noise.together(scales[0], far * scales[1]) * UP
         quietest = certain.noise.together(scales[0], near * scales[1])
         steady = np.zeros(len(far)) if on_grid else quietest / noises / UP
-        beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
-        both = claims.width(np.tile(variance, 2), beyond, np.tile(noises, 2), np.tile(steady, 2))
-        above, below = np.split(both, 2)
-        return above + rounding, below + rounding
+        beyond = np.array([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
+        above, below = claims.width(variance, beyond, noises, steady) + rounding
+        return above, below
 
     whole = np.full(len(counts), reach)
     middle = top / np.maximum(counts, 1.0)
@@ -249,11 +248,10 @@ def cumulated_ends(part: NoisyReading, left: Floats, right: Floats, bins: Ends, 
         )
         rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * HALF_STEP for f in (first, last)))
         noise = scale * np.maximum(*ends) * UP  # convex, so the greatest is at an end
-        beyond = np.concatenate([1 - first, last]) * rows * UP + rows * 2.0**-20
+        beyond = np.array([1 - first, last]) * rows * UP + rows * 2.0**-20
         steady = scale * least / noise / UP
-        both = claims.width(np.tile(variance, 2), beyond, np.tile(noise, 2), np.tile(steady, 2))
-        above, below = np.split(both, 2)
-        return above + rounding, below + rounding
+        above, below = claims.width(variance, beyond, noise, steady) + rounding
+        return above, below
 
     nothing = np.zeros(len(left))
     return ratio_ends(left, whole, nothing, nothing + 1, widths)
@@ -270,7 +268,7 @@ def search_reach(part: NoisyReading, share: Fraction, times: int, certain: Certa
     variance = np.array([certain.units * (times * rows) ** 2 * below_it * above_it * UP])
     claims = certain.claims(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
     beyond = np.array([times * rows * above_it, times * rows * below_it]) * UP
-    above, below = map(float, claims.width(np.tile(variance, 2), beyond, np.tile(scale, 2)))
+    above, below = map(float, claims.width(variance, beyond, scale))
     return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
 
 

@@ -31,6 +31,8 @@ EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
 OF_LEAST = 1 / 8
 """Beside that level, as a part of it: for the lower ends, all places together."""
 _ROUNDS = 3
+_NOTHING = np.array(np.inf)
+"""Is rejected on this side."""
 _BLOCK = 4096
 
 
@@ -103,6 +105,7 @@ class Around:
         self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count
         self._scales = floats_up(part.mechanism.scales)
         self._sums, self._squares, self._counts = (np.asarray(column, np.float64) for column in released)
+        self._divisors = np.maximum(self._counts, 1.0)
 
     def weighed(self, certain: Certain) -> Floats:
         """Times the variance of one value, an upper end of the sum of the variances of all units."""
@@ -111,25 +114,26 @@ class Around:
 
     def ends(self, place: Floats, weighed: Floats, claims: Claims, likely: Floats | None = None) -> Floats:
         """Upper ends of the mean squared distances from these places; ``likely``: about where they are."""
-        far, guess = _range(place), self._guess(place)
+        top, rounding = self._top(place), self._rounding(place)
+        guess = self._guess(top, place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
             below = self._width(place[some], (first, last), last, weighed[some], claims)
-            return np.full(len(some), np.inf), below + self._rounding(place, some)
+            return _NOTHING, below + rounding[some]
 
         around = None if likely is None else (2 * guess - likely, likely)
-        _, ends = ratio_ends(self._top(place), self._counts, guess, far, widths, around)
+        _, ends = ratio_ends(top, self._counts, guess, _range(place), widths, around)
         return ends * (1 + MANY)
 
     def least(self, place: Floats, weighed: Floats, claims: Claims) -> Floats:
         """Lower ends of the mean squared distances from these places."""
-        far = _range(place)
+        top, rounding, far = self._top(place), self._rounding(place), _range(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
             above = self._width(place[some], (first, last), far[some] - first, weighed[some], claims)
-            return above + self._rounding(place, some), np.full(len(some), np.inf)
+            return above + rounding[some], _NOTHING
 
-        ends, _ = ratio_ends(self._top(place), self._counts, np.zeros(len(place)), self._guess(place), widths)
+        ends, _ = ratio_ends(top, self._counts, np.zeros(len(place)), self._guess(top, place), widths)
         return ends * (1 - MANY)
 
     def _width(self, place: Floats, within: Ends, beyond: Floats, weighed: Floats, claims: Claims) -> Floats:
@@ -138,11 +142,12 @@ class Around:
         """
         first, last = within
         far = _range(place)
-        near = np.clip(far / 2, first, last)
+        near = (far / 2).clip(first, last)
         variance = weighed * near * (far - near) * UP
-        noises = np.maximum(*(self._noise(place, end) for end in within)) * UP
-        quietest = np.clip(0.5 + place**2, first, last)
-        steady = self._noise(place, quietest) / noises / UP
+        quietest = (0.5 + place**2).clip(first, last)
+        of_first, of_last, of_quietest = self._noise(place, np.array([first, last, quietest]))
+        noises = np.maximum(of_first, of_last) * UP
+        steady = of_quietest / noises / UP
         return claims.width(variance, (beyond + 2.0**-20) * self._each * UP, noises, steady)
 
     def in_halves(self, ratio: Floats) -> Floats:
@@ -153,7 +158,7 @@ class Around:
     def sums(self, place: float, units: int, claims: Claims) -> Floats:
         """Upper ends of what is expected of the sums of all squared distances from one place."""
         places, most = np.full(len(self._counts), place), self._each * float(_range(place)) * UP
-        top = self._top(places) + self._rounding(places, np.arange(len(places)))
+        top = self._top(places) + self._rounding(places)
         noise = float(self._noise(place, 0.0))
         share = claims.greatest_share(top / most + MANY * np.abs(top / most), units, noise / most)
         return share * units * (most / self._counted) * (1 + MANY)
@@ -173,7 +178,7 @@ class Around:
     def _some(self, cells: slice) -> Around:
         part = copy(self)
         part._sums, part._squares = self._sums[cells], self._squares[cells]
-        part._counts = self._counts[cells]
+        part._counts, part._divisors = self._counts[cells], self._divisors[cells]
         return part
 
     def _likely_ends(self, weighed: Floats, claims: Claims) -> Floats:
@@ -184,16 +189,16 @@ class Around:
         """For each cell, for a place near the mean: about its end, and how far the sum of the distances is
         from its expectation.
         """
-        counts = np.maximum(self._counts, 1.0)
-        place = np.clip(np.rint(self.in_halves(self._sums / counts) * 8) / 8, -1.0, 1.0)
-        return self._likely(place, counts * self._each, claims)
+        place = (np.rint(self.in_halves(self._sums / self._divisors) * 8) / 8).clip(-1.0, 1.0)
+        return self._likely(place, self._divisors * self._each, claims)
 
     def _likely(self, place: Floats, weighed: Floats, claims: Claims) -> Ends:
-        top, most, end = self._top(place), _range(place), self._guess(place)
+        top, most = self._top(place), _range(place)
+        end = self._guess(top, place)
         for _ in range(_ROUNDS):
             rows = weighed * np.minimum(end, most / 2) * most
             width = claims.about(rows, self._noise(place, end))
-            end = np.clip((top + width) / np.maximum(self._counts, 1.0), 0.0, most)
+            end = ((top + width) / self._divisors).clip(0.0, most)
         return end, width
 
     def _top(self, place: Floats | float) -> Floats:
@@ -203,8 +208,8 @@ class Around:
         top: Floats = moved + (0.5 + place**2) * self._counts
         return top
 
-    def _guess(self, place: Floats) -> Floats:
-        guess: Floats = np.clip(self._top(place) / np.maximum(self._counts, 1.0), 0.0, _range(place))
+    def _guess(self, top: Floats, place: Floats) -> Floats:
+        guess: Floats = (top / self._divisors).clip(0.0, _range(place))
         return guess
 
     def _noise(self, place: Floats | float, distance: Floats | float) -> Floats:
@@ -213,11 +218,12 @@ class Around:
         of_sum, of_count = 2 * np.abs(place) * self._linear * first, np.abs(0.5 + place**2 - distance) * third
         return self._added(self._square * second, of_sum, of_count)
 
-    def _rounding(self, place: Floats, some: Places) -> Floats:
+    def _rounding(self, place: Floats) -> Floats:
         """Noise is rounded to whole steps; and what floats may lose."""
-        sums, squares, counts = (np.abs(column[some]) for column in (self._sums, self._squares, self._counts))
-        steps = self._square + 2 * np.abs(place[some]) * self._linear + _range(place[some])
-        terms = self._square * squares + _range(place[some]) * (2 * self._linear * sums + 2 * counts)
+        sums, squares, counts = map(np.abs, (self._sums, self._squares, self._counts))
+        most = _range(place)
+        steps = self._square + 2 * np.abs(place) * self._linear + most
+        terms = self._square * squares + most * (2 * self._linear * sums + 2 * counts)
         rounding: Floats = HALF_STEP * steps * UP + CANCELLED * terms
         return rounding
 

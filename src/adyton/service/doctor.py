@@ -11,8 +11,8 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from adyton.documents import Document
 from adyton.errors import CuratorError
 from adyton.ledgers.checkpoint import checkpoint_at
 from adyton.service.beside import FILE, OWNER_FILE, VARIABLE, is_open_to_others, who_else_writes
@@ -27,7 +27,7 @@ _LITTLE = 100_000_000  # bytes: a ledger must never find its disk full
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorFinding:
+class DoctorFinding(Document):
     """``ok`` is None for what is only told."""
 
     what: str
@@ -36,20 +36,21 @@ class DoctorFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination(Shown):
+class Examination(Shown, Document):
     """All findings, and what the server would take."""
 
     findings: tuple[DoctorFinding, ...]
     settings: Settings
 
+    json_keys = "ok findings limits=settings.limits fixed_limits"
+
     @property
     def ok(self) -> bool:
         return all(one.ok is not False for one in self.findings)
 
-    def to_json(self) -> dict[str, Any]:
-        told = [{"what": one.what, "ok": one.ok, "said": one.said} for one in self.findings]
-        fixed = {name: value for name, value, _ in LIMITS.in_words()}
-        return {"ok": self.ok, "findings": told, "limits": self.settings.limits, "fixed_limits": fixed}
+    @property
+    def fixed_limits(self) -> dict[str, int]:
+        return {name: value for name, value, _ in LIMITS.in_words()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         marks = {True: "ok", False: "WRONG", None: ""}

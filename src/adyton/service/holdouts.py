@@ -19,14 +19,13 @@ from adyton.errors import Forbidden, InvalidRequest
 from adyton.holdout import Holdout, Leaderboard, LeaderboardEntry, Score
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.files import texts_array
-from adyton.kernel.exact import decimal_text
 from adyton.operations.holdouts import HoldoutOperations, describe
 from adyton.operations.operation import Operation
 from adyton.operations.results import JsonResult, ReceiptTable
 from adyton.operations.roles import Action, may
 from adyton.operations.tokens import TokenOperations
 from adyton.service.agents.sessions import AgentSessions
-from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
+from adyton.service.chain import PAGE, BareHeader, ReceiptPage, check_after, numbered, page_of
 from adyton.service.identity import Identity
 from adyton.service.studies import on_account, reads
 from adyton.service.tokens import Tokens
@@ -106,13 +105,10 @@ class ServedHoldout:
         """
         ledger = self._holdout.ledger
         header = ledger.header.open
-        told: dict[str, Any] = {
-            "accounting": header.accounting,
-            "header": {"budget": decimal_text(header.budget), "digest": header.digest},
-        }
+        known = header.accounting, BareHeader(header.budget, header.digest)
         if self._holdout.is_priced:
             page, following = page_of(ledger, after)
-            return {**told, **links_told(who, page), "answers": [], "next": following}
+            return ReceiptPage.of(who, page, *known, answers=[], next=following).to_json()
         if not may(who.role, Action.ALL_RECEIPTS):
             raise Forbidden(
                 f"the method {self._holdout.facts.method!r} has one receipt, and chains all its answers as "
@@ -123,7 +119,8 @@ class ServedHoldout:
             answers = self._holdout.answers()
         page, last = numbered(ledger, [1] if after == 0 else []), after + PAGE
         following = last if last < len(answers) else None
-        return {**told, **links_told(who, page), "answers": answers[after:last], "next": following}
+        told = answers[after:last]
+        return ReceiptPage.of(who, page, *known, answers=told, next=following).to_json()
 
     def verify(self, head: str | None = None) -> dict[str, Any]:
         with self._lock:

@@ -58,13 +58,10 @@ class Settings:
             raise InvalidRequest("server.tick is 60 seconds at most")
         Caps.of(self.agent)  # what is wrong with it is said at the start
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     @property
     def limits(self) -> dict[str, Any]:
         """Everything but the identity provider."""
-        return {name: value for name, value in self.to_json().items() if name != "oidc"}
+        return {name: value for name, value in asdict(self).items() if name != "oidc"}
 
     @property
     def caps(self) -> Caps:

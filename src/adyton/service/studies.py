@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from adyton.certify import Answer, Budget, Preview
+from adyton.certify.budget import NamedPart, SessionLeft, SharePart
 from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.mock import mock_of
 from adyton.curator.opening import show_checkpoint
-from adyton.curator.receipts import header_told
+from adyton.curator.receipts import shown_header
 from adyton.errors import NotFound, PrivacyRefused
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
@@ -37,7 +38,7 @@ from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
 from adyton.refusals import refusal_of, refused
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
-from adyton.service.chain import PAGE, links_told, numbered, page_of
+from adyton.service.chain import PAGE, ReceiptPage, numbered, page_of
 from adyton.service.grid import TimedRequest
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
@@ -100,16 +101,15 @@ class ServedStudy:
 
     def budget(self, who: Identity) -> dict[str, Any]:
         """Of all together, and of the own share; the shares of others for those who may see them."""
-        told = {**self._for(who).budget().to_json(), "own": self.own(who)}
-        if may(who.role, Action.ALL_RECEIPTS):
-            told["by_name"] = self._by_everybody()
-        return told
+        by_name = self._by_everybody() if may(who.role, Action.ALL_RECEIPTS) else None
+        return replace(self._for(who).budget(), own=self.own(who), by_name=by_name).to_json()
 
-    def own(self, who: Identity) -> dict[str, Any]:
+    def own(self, who: Identity) -> NamedPart:
         """What a name has spent and left of its share; where its sessions are capped, also of this one."""
-        told = {"by": who.name, **self._part(who.name, who.budget_share_of(self._header.budget))}
         turns = _turns(self.sessions, self._ledger, who)
-        return told if turns is None else {**told, "session": self._of_session(who, turns)}
+        session = None if turns is None else self._of_session(who, turns)
+        spent, share = self._ledger.spent_by(who.name), who.budget_share_of(self._header.budget)
+        return NamedPart(spent, share, who.name, session)
 
     def session(self, who: Identity) -> AgentSession:
         """The session in which a name asks."""
@@ -184,7 +184,7 @@ class ServedStudy:
     def receipts(self, who: Identity, after: int = 0, most: int = PAGE) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
         page, following = page_of(self._ledger, after, most)
-        return {**self._chain(who, page), "next": following}
+        return self._chain(who, page, next=following)
 
     def course(self, who: Identity, most: int) -> dict[str, Any]:
         """The same of at most so many receipts, spread evenly over the whole chain, the newest among them."""
@@ -192,9 +192,9 @@ class ServedStudy:
         wanted = {-(-place * newest // most) for place in range(1, most + 1)}
         return self._chain(who, numbered(self._ledger, sorted(wanted)))
 
-    def _chain(self, who: Identity, page: list[Receipt]) -> dict[str, Any]:
-        header = {"accounting": self._header.accounting, "header": header_told(self._header)}
-        return {**header, **links_told(who, page)}
+    def _chain(self, who: Identity, page: list[Receipt], **more: Any) -> dict[str, Any]:
+        header = self._header
+        return ReceiptPage.of(who, page, header.accounting, shown_header(header), **more).to_json()
 
     def page(self, who: Identity, after: int, last: int | None) -> dict[str, Any]:
         """The page of receipts after a number, or of the newest."""
@@ -243,26 +243,13 @@ class ServedStudy:
             raise NotFound
         return self._for(who).monitor(number)
 
-    def _part(self, name: str, budget_share: int | None) -> dict[str, Any]:
-        spent = self._ledger.spent_by(name)
-        left = None if budget_share is None else max(0, budget_share - spent)
-        return {
-            "spent": decimal_text(spent),
-            "budget_share": None if budget_share is None else decimal_text(budget_share),
-            "left": None if left is None else decimal_text(left),
-        }
-
-    def _of_session(self, who: Identity, turns: Turns) -> dict[str, Any]:
+    def _of_session(self, who: Identity, turns: Turns) -> SessionLeft:
         session = turns.session()
         share = turns.budget_share(session, self._header.budget)
         left = None if share is None else max(0, share - self._ledger.spent_by(who.name))
-        return {
-            "left": None if left is None else decimal_text(left),
-            "queries_left": turns.queries_left(session),
-            "ends_at": session.ends_at,
-        }
+        return SessionLeft(left, turns.queries_left(session), session.ends_at)
 
-    def _by_everybody(self) -> dict[str, Any]:
+    def _by_everybody(self) -> dict[str, SharePart]:
         """All who ever asked or have a token, and what each has spent; with the share of the newest token, or
         of the newest receipt of somebody who has none.
         """
@@ -270,7 +257,7 @@ class ServedStudy:
             known.identity.name: known.identity.budget_share_of(self._header.budget)
             for known in self.tokens.all()
         }
-        return {name: self._part(name, budget_share) for name, budget_share in shares.items()}
+        return {name: SharePart(self._ledger.spent_by(name), share) for name, share in shares.items()}
 
     def _shares_charged(self) -> dict[str, int | None]:
         """What was in force when each name was charged last.  Receipts never change: each is read once."""

@@ -15,16 +15,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.operations.roles import Role, role_named
 from adyton.service.beside import Database, keyed_hash, secret_beside
 from adyton.service.identity import PROVIDED, Identity, identity_of
 from adyton.service.proofs.scram import ScramVerifier
+from adyton.show import Sheet, Shown
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -46,7 +49,7 @@ _PURPOSE, _SALT = "token", "salt of verifiers"
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRecord:
+class TokenRecord(Document):
     """What is kept of a token: everything but itself."""
 
     id: str
@@ -55,22 +58,52 @@ class TokenRecord:
     expires_at: int | None
     revoked_at: int | None
 
+    json_keys = (
+        "id name=identity.name role=identity.role budget_share=identity.budget_share "
+        "price_share=identity.price_share rate=identity.rate made_at expires_at revoked_at"
+    )
+
     def is_valid(self, now: float) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
-    def to_json(self) -> dict[str, Any]:
-        who = self.identity
-        return {
-            "id": self.id,
-            "name": who.name,
-            "role": str(who.role),
-            "budget_share": None if who.budget_share is None else float(who.budget_share),
-            "price_share": None if who.price_share is None else float(who.price_share),
-            "rate": who.rate,
-            "made_at": self.made_at,
-            "expires_at": self.expires_at,
-            "revoked_at": self.revoked_at,
-        }
+
+# An id is copied into ``revoke``, so the columns are few enough not to fold it on a narrow terminal.
+_LISTED = (
+    "Share: of the budget, that the name may spend. Price: the most for one query, of the budget. "
+    "Rate: requests a minute. Ends: in UTC."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenList(Shown, Document):
+    """All tokens of a study or holdout."""
+
+    tokens: Sequence[TokenRecord]
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        headers = ("id", "name", "role", "share", "price", "rate", "ends")
+        rows = tuple(
+            (
+                one.id,
+                one.identity.name,
+                one.identity.role,
+                _percent(one.identity.budget_share),
+                _percent(one.identity.price_share),
+                "" if one.identity.rate is None else str(one.identity.rate),
+                "revoked" if one.revoked_at is not None else _day(one.expires_at),
+            )
+            for one in self.tokens
+        )
+        notes = (_LISTED,) if rows else ("There are no tokens yet.",)
+        return Sheet("Tokens", headers, rows, notes, left_aligned=3, newest=True)
+
+
+def _percent(share: Fraction | None) -> str:
+    return "" if share is None else f"{100 * float(share):g} %"
+
+
+def _day(moment: int | None) -> str:
+    return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 class Tokens:
@@ -99,9 +132,6 @@ class Tokens:
         """A new token of what somebody wrote, with what is kept of it."""
         token, known = self.make(identity_of(given, self.longest_name), given["expires"])
         return {"token": token, **known.to_json()}
-
-    def listed(self) -> list[dict[str, Any]]:
-        return [known.to_json() for known in self.all()]
 
     def ended(self, token: str) -> list[str]:
         """The ids of those that end now."""
@@ -189,6 +219,9 @@ class Tokens:
     def salt_of(self, name: str) -> bytes:
         """Of all verifiers of a study of this name; it says nothing, not even whether there is one."""
         return bytes.fromhex(keyed_hash(self._secret, _SALT, name)[:32])
+
+    def listed(self) -> TokenList:
+        return TokenList(self.all())
 
     def all(self) -> list[TokenRecord]:
         """Oldest first, also those that are revoked or expired."""

@@ -132,8 +132,8 @@ def _column(
     problem = surveyor.problems.get(column.name)
     if problem is not None:
         return ColumnCheck(column.name, column.kind, problem=problem)
-    seen = {
-        kind: tuple(surveyor.texts(place, code, _EXAMPLES))
+    examples = {
+        kind: tuple(Seen(*one) for one in surveyor.texts(place, code, _EXAMPLES))
         for kind, code in _CODES.items()
         if wanted.show_values and codes[code]
     }
@@ -149,11 +149,11 @@ def _column(
         almost,
         codes[LOW],
         codes[HIGH],
-        seen=tuple(seen.items()),
+        examples=examples,
     )
 
 
-def _almost(column: CategoryColumn, seen: list[Seen]) -> int:
+def _almost(column: CategoryColumn, seen: list[tuple[str | None, int]]) -> int:
     """Rows whose value would be a declared one in other letters, or without the blanks around it."""
     declared = {_plain(str(value)) for value in column.values}
     return sum(rows for text, rows in seen if text is not None and _plain(text) in declared)
@@ -232,8 +232,8 @@ def _keys(
     assert keys is not None
     threshold = plan.discovery.selection(1).threshold
     enough = sorted(
-        ((str(key[0]), number) for key, number in zip(keys, units, strict=True) if number >= threshold),
-        key=lambda one: -one[1],
+        (Seen(str(key[0]), number) for key, number in zip(keys, units, strict=True) if number >= threshold),
+        key=lambda one: -one.rows,
     )
-    shown: tuple[Seen, ...] = tuple(enough) if wanted.show_values else ()
+    shown = tuple(enough) if wanted.show_values else ()
     return DiscoveryCheck(float(wanted.epsilon), threshold, len(keys), len(enough), shown)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from adyton.documents import Document
 from adyton.kernel.exact import Number, failure_of, rational, whole
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
@@ -18,7 +18,7 @@ from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedWidths:
+class ExpectedWidths(Document):
     """Of one question: its noise in words, and half-widths; of a share about where it is least certain."""
 
     question: str
@@ -27,9 +27,11 @@ class ExpectedWidths:
     population: float
     is_share: bool
 
+    json_keys = "question noise respondents population"
+
 
 @dataclass(frozen=True, slots=True)
-class SurveyPreview(Shown):
+class SurveyPreview(Shown, Document):
     epsilon: float
     delta: float
     people: int
@@ -49,23 +51,6 @@ class SurveyPreview(Shown):
         return Sheet(
             "Survey", ("question", "noise", "respondents", "population"), rows, notes, left_aligned=2
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "people": self.people,
-            "confidence": self.confidence,
-            "questions": [
-                {
-                    "question": e.question,
-                    "noise": e.noise,
-                    "respondents": e.respondents,
-                    "population": e.population,
-                }
-                for e in self.questions
-            ],
-        }
 
 
 def preview_of(survey: Survey, people: int, confidence: Number = "0.95") -> SurveyPreview:

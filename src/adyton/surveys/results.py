@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from adyton.documents import Document
 from adyton.kernel.exact import Number, failure_of, float_down, float_up, rational
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.show import Sheet, Shown
@@ -24,7 +24,7 @@ _RESPONDENTS_ONLY = "Nothing is said about a population: the survey does not dec
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyResult:
+class SurveyResult(Document):
     """A share of the people who hold ``value``, or a mean where that is None.
 
     ``estimate`` is right on average, so it may lie a little outside of what is possible; intervals do not.
@@ -36,18 +36,9 @@ class SurveyResult:
     respondents: Interval
     population: Interval | None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "question": self.question,
-            "value": self.value,
-            "estimate": self.estimate,
-            "respondents": list(self.respondents),
-            "population": None if self.population is None else list(self.population),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class SurveyResults(Shown):
+class SurveyResults(Shown, Document):
     people: int
     confidence: float
     results: tuple[SurveyResult, ...]
@@ -80,13 +71,6 @@ class SurveyResults(Shown):
         details = ("Theorems: LOCAL-REPORTS, SURVEY-SHARES, SURVEY-MEANS.",) if verbose else ()
         headers = ("question", "value", "estimate", "respondents", "population")
         return Sheet("Survey", headers, rows, notes + details, left_aligned=2)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "people": self.people,
-            "confidence": self.confidence,
-            "results": [result.to_json() for result in self.results],
-        }
 
 
 def _shown(result: SurveyResult, value: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from adyton.certify import Certificate, OpeningPreview
 from adyton.errors import InvalidRequest
@@ -240,27 +240,26 @@ class SynthesisPreview(OpeningPreview):
 
     plan: SynthesisPlan
 
+    json_keys = (
+        "synthesis=plan.text method=plan.method cells=plan.axes.cells candidates half_width "
+        + OpeningPreview.json_keys
+    )
+
+    @property
+    def candidates(self) -> int:
+        return len(self.plan.machine.candidates)
+
     @property
     def half_width(self) -> int:
         """Of the 95 % noise interval of each count of one column; later measurements are no louder."""
         machine = self.plan.machine
         return self.plan.step(machine.each).noise.error(LEVEL)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "synthesis": self.plan.text,
-            "method": self.plan.method,
-            "cells": self.plan.axes.cells,
-            "candidates": len(self.plan.machine.candidates),
-            "half_width": self.half_width,
-            **self.charge_json(),
-        }
-
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             *self.charge_rows(),
             ("cells", f"{self.plan.axes.cells:,}"),
-            ("marginals to choose from", f"{len(self.plan.machine.candidates):,}"),
+            ("marginals to choose from", f"{self.candidates:,}"),
             ("noise of a first count", f"±{self.half_width:,}"),
         )
         return Sheet(f"Preview: {self.plan.text}", ("", ""), rows, self.charge_notes())

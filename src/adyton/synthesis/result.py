@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from adyton.certify import Amount, Certificate, Interval, Proof, RoundedGuarantee
+from adyton.certify import Amount, AmountLeft, Certificate, Interval, Proof, RoundedGuarantee
 from adyton.certify.values import optional
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL
 from adyton.kernel.exact.cells import Floats
@@ -31,7 +32,7 @@ MADE = "synthetic: drawn from what was measured; no population interval goes wit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marginal:
+class Marginal(Document):
     """One marginal that was measured, beside the synthetic table: numbers of rows in its cells.
 
     ``half_width``: the noise interval of each measured number reaches so far to either side.
@@ -43,6 +44,8 @@ class Marginal:
     half_width: int
     level: float
     synthetic: Floats
+
+    json_keys = "columns labels released=numbers half_width level synthetic=synthetic_numbers distance"
 
     @property
     def distance(self) -> float:
@@ -60,19 +63,17 @@ class Marginal:
         value = int(self.released[cell])
         return Interval(self.level, value - self.half_width, value + self.half_width)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "columns": list(self.columns),
-            "labels": [list(own) for own in self.labels],
-            "released": self.released.tolist(),
-            "half_width": self.half_width,
-            "level": self.level,
-            "synthetic": [round(float(value), 6) for value in self.synthetic],
-            "distance": self.distance,
-        }
+    @property
+    def numbers(self) -> list[int]:
+        found: list[int] = self.released.tolist()
+        return found
+
+    @property
+    def synthetic_numbers(self) -> list[float]:
+        return [round(float(value), 6) for value in self.synthetic]
 
 
-class Synthesis(Shown):
+class Synthesis(Shown, Document):
     """A table like the private one in the marginals that were measured.
 
     Rows, and all that is said about them, follow from what was measured, and cost nothing more.
@@ -82,6 +83,19 @@ class Synthesis(Shown):
     100
     """
 
+    plan: SynthesisPlan
+    cost: Amount
+    spent: Amount
+    left: AmountLeft
+    budget: RoundedGuarantee
+    receipt: Proof
+    repeated: bool
+
+    json_keys = (
+        "synthesis=query repeated rows method=plan.method marginals cost spent left budget receipt "
+        "certificate"
+    )
+
     def __init__(
         self,
         plan: SynthesisPlan,
@@ -90,7 +104,7 @@ class Synthesis(Shown):
         *,
         cost: Amount,
         spent: Amount,
-        left: Amount,
+        left: AmountLeft,
         budget: RoundedGuarantee,
         receipt: Proof,
         repeated: bool,
@@ -148,22 +162,6 @@ class Synthesis(Shown):
         """The table as a pyarrow.Table; a missing value is null."""
         arrow = optional("pyarrow")
         return arrow.table({name: _arrow(arrow, values) for name, values in self.columns.items()})
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values; the table itself is exported by others."""
-        return {
-            "synthesis": self.query,
-            "repeated": self.repeated,
-            "rows": self.rows,
-            "method": self.plan.method,
-            "marginals": [one.to_json() for one in self.marginals],
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "budget": self.budget.to_json(),
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-        }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(

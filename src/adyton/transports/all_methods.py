@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from adyton.documents import Document
+from adyton.holdout.planner import Special, class_method, special_methods
 from adyton.show import Sheet, Shown
-from adyton.validity.planner import PlanComparison, in_words
+from adyton.validity.classes.growth import RuleClass
+from adyton.validity.planner import Option, PlanComparison, in_words
 from adyton.validity.plans.noise_plan import MOST
 
 if TYPE_CHECKING:
@@ -19,26 +22,33 @@ if TYPE_CHECKING:
 _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
-class AllMethods(Shown):
+class AllMethods(Shown, Document):
     """``rules`` names the class that all queries are from, for the method ``class``."""
 
-    def __init__(self, plan: PlanComparison, rules: str = "thresholds:1") -> None:
-        from adyton.holdout.planner import class_method, special_methods
-        from adyton.validity.classes.growth import RuleClass
+    json_keys = (
+        "rows=plan.rows? tolerance=plan.tolerance? queries=plan.queries? expected=plan.hopes? "
+        "confidence=plan.confidence methods recommended=plan.recommended attack_limit "
+        "decreasing_attack_limit"
+    )
+    plan: PlanComparison
 
+    def __init__(self, plan: PlanComparison, rules: str = "thresholds:1") -> None:
         self.plan = plan
         of_a_class = RuleClass.named(rules)
         special = [] if plan.expected.group else [*special_methods(plan), class_method(plan, of_a_class)]
-        self._special: list[Any] = special
+        self._special: list[Special] = special
 
-    def to_json(self) -> dict[str, Any]:
-        general: dict[str, Any] = dict(self.plan.to_json())
-        methods = [*general["methods"], *(special.to_json() for special in self._special)]
-        limits = {
-            "attack_limit": self.plan.attack_limit(),
-            "decreasing_attack_limit": self.plan.decreasing_attack_limit(),
-        }
-        return {**general, "methods": methods, **limits}
+    @property
+    def methods(self) -> tuple[Option | Special, ...]:
+        return *self.plan.methods, *self._special
+
+    @property
+    def attack_limit(self) -> int | None:
+        return self.plan.attack_limit()
+
+    @property
+    def decreasing_attack_limit(self) -> int | None:
+        return self.plan.decreasing_attack_limit()
 
     def sheet(self, verbose: bool = False) -> Sheet:
         plan = self.plan
@@ -57,7 +67,7 @@ class AllMethods(Shown):
         notes += _of_described(plan)
         notes += _not_noisy(plan)
         notes += _if_shares(plan) + _expected(plan) + _limits(plan)
-        conditional = (*plan.routes, *self._special)
+        conditional: tuple[Option | Special, ...] = (*plan.routes, *self._special)
         notes += [f"{one.method}: if {one.applies}." for one in conditional if one.value]
         return Sheet(plan.title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
 

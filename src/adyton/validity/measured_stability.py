@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import whole
 from adyton.kernel.exact.cells import Floats
@@ -25,7 +26,7 @@ _MOST_CHANGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredStability(Shown):
+class MeasuredStability(Shown, Document):
     """What changing one row did, over ``changes`` of them, to the score of a model at the rows of a table.
 
     ``worst``: the most that the score of any row moved: what the theorem would bound the gap by, if no other
@@ -45,10 +46,6 @@ class MeasuredStability(Shown):
     gap_error: float
     training: float
     fresh: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (

@@ -11,8 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
+
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, failure_of, positive, rational, whole
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
@@ -25,8 +28,24 @@ HALF = 0.5
 Unknown = Literal["queries", "tolerance", "rows"]
 
 
+def _named(wanted: Unknown) -> Any:
+    """The value of an option under the name of what is wanted."""
+
+    def get(self: Any) -> int | float | UnsetType | None:
+        return self.value if self.wanted == wanted else UNSET
+
+    return property(get)
+
+
+class MethodOffer(Document):
+    """What one method offers of the number that is wanted."""
+
+    __slots__ = ()
+    queries, tolerance, rows = _named("queries"), _named("tolerance"), _named("rows")
+
+
 @dataclass(frozen=True, slots=True)
-class Option:
+class Option(MethodOffer):
     """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
 
     ``last_scale``: of the last query, if the noise decreases.  ``shares``: only if all values are 0 and 1.
@@ -44,12 +63,7 @@ class Option:
     applies: str | None = None
     unlimited: bool = False
 
-    def to_json(self) -> dict[str, object]:
-        shown: dict[str, object] = {"method": self.method, self.wanted: self.value, "scale": self.scale}
-        if self.last_scale is not None:
-            shown["last_scale"] = self.last_scale
-        applies = {"applies": self.applies} if self.applies is not None else {}
-        return {**shown, "theorem": self.theorem, **applies}
+    json_keys = "method queries? tolerance? rows? scale last_scale? theorem applies?"
 
     @property
     def offered(self) -> str:
@@ -65,7 +79,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanComparison:
+class PlanComparison(Document):
     """The options side by side, and the one to take: most queries, least tolerance or fewest rows."""
 
     wanted: Unknown
@@ -76,6 +90,16 @@ class PlanComparison:
     options: tuple[Option, ...]
     expected: Expected = ANYTHING
     routes: tuple[Option, ...] = ()  # each holds under a condition, and is never recommended
+
+    json_keys = "rows? tolerance? queries? expected=hopes? confidence methods recommended"
+
+    @property
+    def hopes(self) -> dict[str, float]:
+        return {name: float(value) for name, value in _hopes(self.expected).items()}
+
+    @property
+    def methods(self) -> tuple[Option, ...]:
+        return *self.options, *self.routes
 
     @property
     def recommended(self) -> str | None:
@@ -120,7 +144,7 @@ class PlanComparison:
             if value is not None
         ]
         facts.append(f"confidence {float(self.confidence):.12g}")
-        hopes = ", ".join(f"{name} {float(value):.12g}" for name, value in _hopes(self.expected).items())
+        hopes = ", ".join(f"{name} {value:.12g}" for name, value in self.hopes.items())
         return f"Given {', '.join(facts)}" + (f"; expected {hopes}" if hopes else "")
 
     def __str__(self) -> str:
@@ -133,21 +157,6 @@ class PlanComparison:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
-
-    def to_json(self) -> dict[str, object]:
-        """The documented JSON object: what was given, then what every method makes of it."""
-        given: dict[str, object] = {}
-        if self.rows is not None:
-            given["rows"] = self.rows
-        if self.tolerance is not None:
-            given["tolerance"] = float(self.tolerance)
-        if self.queries is not None:
-            given["queries"] = self.queries
-        if self.expected:
-            given["expected"] = {name: float(value) for name, value in _hopes(self.expected).items()}
-        methods = [option.to_json() for option in (*self.options, *self.routes)]
-        rest = {"confidence": float(self.confidence), "methods": methods, "recommended": self.recommended}
-        return {**given, **rest}
 
 
 def plan(

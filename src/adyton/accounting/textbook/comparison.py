@@ -20,6 +20,7 @@ from adyton.accounting.textbook.composition import advanced, basic, checked_delt
 from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.optimal import optimal
 from adyton.arithmetic.search import largest_real_within
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.rules import LARGEST_EPSILON, LEAST_EPSILON
 from adyton.kernel.exact import Number, float_down, float_up, positive, rational
@@ -43,14 +44,16 @@ class Theorem:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Document):
     theorem: str
     holds_for: str
     epsilon: float
 
+    json_keys = "theorem epsilon holds_for"
+
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class Calibrated(Document):
     """Noise of ``scale`` (b of Laplace, sigma of Gaussian), for which one release costs epsilon0 or mu."""
 
     theorem: str

@@ -12,6 +12,7 @@ from adyton.audit.exact import OutputLaw
 from adyton.audit.loaded import LoadedTables
 from adyton.audit.replay import Replay
 from adyton.certify import RoundedGuarantee
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import ACCOUNTING_NAMES, gaussian
 from adyton.kernel.noise import Bits
@@ -49,13 +50,15 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedMechanism:
+class AuditedMechanism(Document):
     """All that is tried of one mechanism, by its name."""
 
     name: str
     about: str
     trials: Callable[[AuditTarget], Iterator[Trial]]
     aliases: tuple[str, ...] = ()
+
+    json_keys = "name aliases about"
 
 
 def for_each_accounting(

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from adyton.certify import Certificate, Proof
+from adyton.documents import Document
 from adyton.errors import InvalidRequest
-from adyton.holdout.answers.bought import Bought, bought, scores_left, used_up
+from adyton.holdout.answers.bought import Bought, Scoring, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.facts import HoldoutFacts
 from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan
-from adyton.holdout.metrics import Steps, Submission, total
-from adyton.holdout.score import as_json, paid_from
+from adyton.holdout.metrics import Submission
 from adyton.holdout.scorer import predicted
 from adyton.kernel.exact import whole
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.base import InFront
-from adyton.kernel.noise import Bits
-from adyton.kernel.special.mechanisms import exponential_weights
-from adyton.kernel.special.mechanisms.selection.scores import gaps_below_best
 from adyton.noise_intervals.selections import exponential_chance, largest_shortfall
 from adyton.refusals import Refusal, refused
 from adyton.show import Sheet, Shown
@@ -36,7 +31,7 @@ _MOST_SCORES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChoice(Shown):
+class ModelChoice(Shown, Document):
     """The name of the winner, and how much worse than the best of them it can be on these items.
 
     ``within`` is in the unit of scores and holds with ``confidence``; 0 where the choice is exact.  ``cost``
@@ -55,16 +50,9 @@ class ModelChoice(Shown):
     certificate: Certificate
     repeated: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        names = ("winner", "candidates", "within", "confidence", "metric", "cost", "scores_left", "number")
-        return as_json(self, *names, "repeated", "receipt", "certificate")
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> ModelChoice:
-        """The choice that ``to_json`` wrote down."""
-        names = ("winner", "candidates", "within", "confidence", "metric", "cost")
-        return cls(**{name: told[name] for name in names}, **paid_from(told))
+    json_keys = (
+        "winner candidates within confidence metric cost scores_left number repeated receipt certificate"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         near = f"at most {self.within:.3g} worse than the best, {100 * self.confidence:.10g} %"
@@ -106,13 +94,11 @@ class ChosenModel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """Chooses among submissions; ``read`` says what each item of one of them is worth, in steps."""
+    """Chooses among submissions."""
 
-    ledger: Ledger
     plan: Plan
-    bits: Bits
+    scoring: Scoring | None  # None: the method is paid for at once
     facts: HoldoutFacts
-    read: Callable[[Submission], Steps]
 
     def best(self, sent: dict[str, Submission], cost: int) -> ChosenModel:
         """By noise in the place of so many scores; exactly, where all scores are exact."""
@@ -120,26 +106,18 @@ class Choosing:
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
         if whole(cost, "what a choice may cost, in scores,") > _MOST_SCORES:
             raise InvalidRequest(f"a choice may cost at most {_MOST_SCORES:,} scores")
-        match self.plan:
-            case UniformPlan() as plan:
-                return self._exactly(plan, sent)
-            case GaussianPlan() as plan:
-                return self._noisily(plan, sent, cost)
+        match self.plan, self.scoring:
+            case UniformPlan(), Scoring() as scoring:
+                return _exactly(scoring, sent)
+            case GaussianPlan() as plan, Scoring() as scoring:
+                return self._noisily(plan, scoring, sent, cost)
         raise InvalidRequest(
             "a choice is made by the method 'gaussian', without groups, or of a hypothesis class"
         )
 
-    def _exactly(self, plan: UniformPlan, sent: dict[str, Submission]) -> ChosenModel:
-        """Scores of rules of a class are exact, and there are as many as one likes."""
-
-        def scored(one: Submission) -> Bought:
-            return bought(self.ledger, plan, f"SCORE {one.digest}", lambda _: total(self.read(one)))
-
-        found = {name: scored(one) for name, one in sent.items()}
-        winner = max(found, key=lambda name: int(found[name][1]))
-        return ChosenModel(winner, Fraction(0), len(found), len(found), found[winner])
-
-    def _noisily(self, plan: GaussianPlan, sent: dict[str, Submission], cost: int) -> ChosenModel:
+    def _noisily(
+        self, plan: GaussianPlan, scoring: Scoring, sent: dict[str, Submission], cost: int
+    ) -> ChosenModel:
         """In the order of digests, which is the same for everybody; those that say the same are one.
 
         All places are paid for before anything is read; the last one keeps the winner.
@@ -151,55 +129,59 @@ class Choosing:
             raise InvalidRequest("all of them predict the same: there is nothing to choose, free of charge")
         which = hashlib.sha256(" ".join(digests).encode()).hexdigest()
         *parts, last = (f"BEST {part}/{cost} {which}" for part in range(1, cost + 1))
-        self._refuse_beyond(plan, [*parts, last])
-        shown = "part of a choice"
-        paid_before = [bought(self.ledger, plan, part, lambda _: shown, "vote") for part in parts]
-        places = [receipt.number for receipt, *_ in paid_before]
-
-        def winner(number: int) -> int:
-            sums = np.array([self._points(of[digest]) for digest in digests], dtype=np.int64)
-            rate = choosing_rate(plan, (*places, number))
-            return exponential_weights.choose(gaps_below_best(sums), rate, self.bits)
-
-        paid = bought(self.ledger, plan, last, winner, "vote")
+        _refuse_beyond(scoring, plan, [*parts, last])
+        known = [scoring.labels.name(of[digest]) for digest in digests]
+        place = scoring.measures.voted(plan, known)
+        places = [scoring.bought(part, place)[0].number for part in parts]
+        paid = scoring.bought(last, scoring.measures.voted(plan, known, places))
         rate = choosing_rate(plan, (*places, paid[0].number))
         within = _shortfall(rate, len(digests), self.facts.confidence)
         share = min(Fraction(within, plan.frame.whole), Fraction(1))
         return ChosenModel(names[digests[int(paid[1])]], share, cost, len(digests), paid)
 
-    def _refuse_beyond(self, plan: GaussianPlan, queries: Sequence[str]) -> None:
-        """Before one is charged: a choice that cannot be paid for would use up all that is left."""
-        orders = [(query, plan.name, plan.price) for query in queries]
-        paid = [self.ledger.repeated(*order) or self.ledger.unanswered(*order) for order in orders]
-        missing, spent = paid.count(None), self.ledger.spent()
-        in_all = scores_left(plan, spent) or 0
-        if missing and in_all < 1:
-            raise used_up(self.ledger, plan)
-        left = min(in_all, self._left_to_asker(plan, spent))
-        by = self.ledger.name if isinstance(self.ledger, InFront) else None
-        if missing > left:
-            raise refused(
-                Refusal(
-                    whose="holdout",
-                    asked_for="choice",
-                    by=by if left < in_all else None,
-                    counted_in="scores",
-                    requested=str(missing),
-                    spent=str(plan.scores - in_all),
-                    budget=str(plan.scores),
-                    largest=str(left),
-                )
+
+def _exactly(scoring: Scoring, sent: dict[str, Submission]) -> ChosenModel:
+    """Scores of rules of a class are exact, and there are as many as one likes."""
+
+    def scored(one: Submission) -> Bought:
+        return scoring.bought(f"SCORE {one.digest}", scoring.measures.scored(scoring.labels.name(one)))
+
+    found = {name: scored(one) for name, one in sent.items()}
+    winner = max(found, key=lambda name: int(found[name][1]))
+    return ChosenModel(winner, Fraction(0), len(found), len(found), found[winner])
+
+
+def _refuse_beyond(scoring: Scoring, plan: GaussianPlan, queries: Sequence[str]) -> None:
+    """Before one is charged: a choice that cannot be paid for would use up all that is left."""
+    ledger, amount = scoring.ledger, scoring.measures.amount
+    orders = [(query, plan.name, amount) for query in queries]
+    paid = [ledger.repeated(*order) or ledger.unanswered(*order) for order in orders]
+    missing, spent = paid.count(None), ledger.spent()
+    in_all = scoring.left(spent) or 0
+    if missing and in_all < 1:
+        raise used_up(scoring)
+    left = min(in_all, _left_to_asker(ledger, amount, spent))
+    by = ledger.name if isinstance(ledger, InFront) else None
+    if missing > left:
+        raise refused(
+            Refusal(
+                whose="holdout",
+                asked_for="choice",
+                by=by if left < in_all else None,
+                counted_in="scores",
+                requested=str(missing),
+                spent=str(plan.scores - in_all),
+                budget=str(plan.scores),
+                largest=str(left),
             )
+        )
 
-    def _left_to_asker(self, plan: GaussianPlan, spent: int) -> int:
-        """In scores: whoever asks may have a part of the holdout alone, or a number of charges."""
-        left = max(0, self.ledger.left(spent)) // plan.price
-        charges = self.ledger.charges_left() if isinstance(self.ledger, InFront) else None
-        return left if charges is None else min(left, charges)
 
-    def _points(self, one: Submission) -> int:
-        """The more the better."""
-        return total(self.read(one)) * (1 if self.facts.metric.greater_is_better else -1)
+def _left_to_asker(ledger: Ledger, amount: int, spent: int) -> int:
+    """In scores: whoever asks may have a part of the holdout alone, or a number of charges."""
+    left = max(0, ledger.left(spent)) // amount
+    charges = ledger.charges_left() if isinstance(ledger, InFront) else None
+    return left if charges is None else min(left, charges)
 
 
 def _shortfall(rate: Fraction, candidates: int, confidence: Fraction) -> int:

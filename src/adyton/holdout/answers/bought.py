@@ -2,48 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, PrivacyRefused
 from adyton.holdout.classes.uniform_plan import UniformPlan
+from adyton.holdout.labels import LabelReader
+from adyton.holdout.measures import Measures, ScoreTexts
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan, PricedPlan
-from adyton.kernel.ledger import Ledger, Order, Receipt
-from adyton.kernel.ledger.subjects import Kind, ReceiptSubject
+from adyton.holdout.methods.slices import SlicesPlan
+from adyton.holdout.metrics import Submission
+from adyton.kernel.data import Data
+from adyton.kernel.ledger import Ledger, Receipt
+from adyton.kernel.measurement import AnyMeasurement
+from adyton.kernel.noise import Bits
+from adyton.kernel.paid import Paid, charge, resume
+from adyton.kernel.price import Priced
+from adyton.kernel.release import release
 from adyton.refusals import Refusal, refusal_of, refused
 
-Release = Callable[[int], int | str]
 Bought = tuple[Receipt, str, bool]
 
 
-def bought(ledger: Ledger, plan: PricedPlan, query: str, release: Release, kind: Kind = "score") -> Bought:
-    """Charge, then read and release, then keep; or the answer that was given before."""
-    price, subject = plan.price, ReceiptSubject(kind)
-    order = Order(query, plan.name, price, plan.radius, subject=subject)
-    before = ledger.repeated(query, plan.name, price)
-    if before is not None:
-        return (*before, True)
-    try:
-        earlier = ledger.unanswered(query, plan.name, price)  # paid for before a crash
-        receipt = earlier or ledger.charge(order).receipt
-        released = release(receipt.number)
-        return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
-    except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
-        facts = refusal_of(refusal)
-        if facts is None or facts.by is None:
-            raise used_up(ledger, plan) from None
-        raise _own_part_used_up(facts) from None
-    except KeyboardInterrupt:
-        known = ledger.repeated(query, plan.name, price)
-        paid = known[0] if known else ledger.unanswered(query, plan.name, price)
-        raise Interrupted(paid.number if paid else None) from None
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """All that a priced method needs: whose labels, which ledger, and how the kernel measures."""
 
+    plan: PricedPlan
+    measures: Measures
+    labels: LabelReader
+    ledger: Ledger
+    bits: Bits
 
-def scores_left(plan: PricedPlan, spent: int) -> int | None:
-    """None: any number.  The last score takes all that was left."""
-    return None if isinstance(plan, UniformPlan) else plan.scores - -(-spent // plan.price)
+    def bought(self, query: str, measurement: AnyMeasurement) -> Bought:
+        """Charge, then read and release, then keep; or the answer that was given before."""
+        ledger, plan, price = self.ledger, self.plan, self.measures.amount
+        before = ledger.repeated(query, plan.name, price)
+        if before is not None:
+            return (*before, True)
+        priced = self.measures.priced(measurement, query)
+        try:
+            earlier = ledger.unanswered(query, plan.name, price)  # paid for before a crash
+            paid = charge(ledger, priced) if earlier is None else resume(ledger, priced, earlier)
+            return paid.receipt, self.released(paid), earlier is not None
+        except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
+            facts = refusal_of(refusal)
+            if facts is None or facts.by is None:
+                raise used_up(self) from None
+            raise _own_part_used_up(facts) from None
+        except KeyboardInterrupt:
+            known = ledger.repeated(query, plan.name, price)
+            paid_for = known[0] if known else ledger.unanswered(query, plan.name, price)
+            raise Interrupted(paid_for.number if paid_for else None) from None
+
+    def released(self, paid: Paid) -> str:
+        texts = ScoreTexts(listed=isinstance(self.plan, SlicesPlan))
+        return release(paid, Data(self.labels), self.bits, texts).read()
+
+    def left(self, spent: int) -> int | None:
+        """In scores; None: any number.  The last score takes all that was left."""
+        plan = self.plan
+        return None if isinstance(plan, UniformPlan) else plan.scores - -(-spent // self.measures.amount)
 
 
 def closed_by(ledger: Ledger) -> Receipt | None:
@@ -52,9 +72,9 @@ def closed_by(ledger: Ledger) -> Receipt | None:
     return found[0] if found else None
 
 
-def used_up(ledger: Ledger, plan: PricedPlan) -> BudgetRefused:
-    last = closed_by(ledger)
-    return refused(no_score_left("scores", plan.scores, None if last is None else last.number))
+def used_up(scoring: Scoring) -> BudgetRefused:
+    last = closed_by(scoring.ledger)
+    return refused(no_score_left("scores", scoring.plan.scores, None if last is None else last.number))
 
 
 def no_score_left(counted_in: str, budget: int, closed: int | None = None) -> Refusal:
@@ -100,45 +120,47 @@ def with_a_last_score(plan: Plan) -> GaussianPlan:
     return plan
 
 
-def last_bought(ledger: Ledger, plan: GaussianPlan, digest: str, read: Callable[[], int]) -> Bought:
+def last_bought(scoring: Scoring, submission: Submission) -> Bought:
     """One charge takes all that is left, so that the ledger itself refuses whatever comes after it.
 
     Of two processes that close at once one is charged; the other finds the holdout closed.
     Theorem: LAST-EXACT-SCORE.
     """
-    query, mine = f"LAST {digest}", None
+    measures, mine = scoring.measures, None
+    measurement = measures.last(scoring.labels.name(submission))
+    priced = measures.priced(measurement, f"LAST {submission.digest}")
     try:
-        receipt, mine = _closing(ledger, plan, query)
-        kept = ledger.recall(receipt.number)
+        paid, mine = _closing(scoring, priced)
+        kept = scoring.ledger.recall(paid.receipt.number)
         if kept is not None:
-            return receipt, kept, True
-        return receipt, ledger.remember(receipt.number, str(read())), mine is None
+            return paid.receipt, kept, True
+        return paid.receipt, scoring.released(paid), mine is None
     except KeyboardInterrupt:
         raise Interrupted(mine.number if mine else None) from None
 
 
-def _closing(ledger: Ledger, plan: GaussianPlan, query: str) -> tuple[Receipt, Receipt | None]:
-    """The receipt that closes the holdout, and once more if it was charged here."""
+def _closing(scoring: Scoring, priced: Priced) -> tuple[Paid, Receipt | None]:
+    """What closes the holdout, and once more its receipt if it was charged here."""
+    ledger, amount = scoring.ledger, scoring.measures.amount
     while True:
         last = closed_by(ledger)
-        if last is not None and last.order.query == query:
-            return last, None
+        if last is not None and last.order.query == priced.label.query:
+            return resume(ledger, priced, last), None
         left = ledger.header.budget - ledger.spent()
-        if last is not None or left < plan.price:
-            raise used_up(ledger, plan)
+        if last is not None or left < amount:
+            raise used_up(scoring)
         try:
-            last_score = ReceiptSubject("last score")
-            made = ledger.charge(Order(query, plan.name, left, 0, unproved=True, subject=last_score)).receipt
-            return made, made
+            paid = charge(ledger, priced)
+            return paid, paid.receipt
         except PrivacyRefused as refusal:
             facts = refusal_of(refusal)
             if facts is not None and facts.by is not None:  # a part is never all that is left
-                raise _only_a_part(plan, facts.by, left) from None
+                raise _only_a_part(scoring, facts.by, left) from None
             continue  # somebody was first: with a score, or with the end
 
 
-def _only_a_part(plan: GaussianPlan, by: str, left: int) -> BudgetRefused:
-    whole = left // plan.price
+def _only_a_part(scoring: Scoring, by: str, left: int) -> BudgetRefused:
+    plan, whole = scoring.plan, left // scoring.measures.amount
     return refused(
         Refusal(
             whose="holdout",

@@ -11,8 +11,6 @@ import numpy as np
 
 from adyton.holdout.classes.hypotheses import HypothesisClass
 from adyton.holdout.methods.base import Ends, HoldoutSize
-from adyton.holdout.metrics import Steps, total
-from adyton.kernel.noise import Bits
 from adyton.validity.classes.growth import RuleClass
 from adyton.validity.classes.uniform import UniformShares, uniform_shares, uniform_width
 
@@ -35,20 +33,12 @@ class UniformPlan:
     ghosts: int
     name: ClassVar[str] = "uniform"
     accounting: ClassVar[str] = "pure"
-    price: ClassVar[int] = 1
-    radius: ClassVar[int] = 0
     scores: ClassVar[int] = _ANY_NUMBER  # that a ledger is made for; nobody comes to an end of them
     theorems: ClassVar[tuple[str, ...]] = ("UNIFORM-CLASSES", "GROWTH-OF-CLASSES")
 
     @property
     def shares(self) -> UniformShares:
         return UniformShares(self.rules, self.frame.items, self.frame.failure, self.ghosts)
-
-    def read(self, values: Steps, number: int) -> int:
-        return total(values)
-
-    def release(self, exact: int, number: int, bits: Bits) -> int:
-        return exact
 
     def share(self, released: int) -> Fraction:
         return Fraction(released, self.frame.whole)

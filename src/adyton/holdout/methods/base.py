@@ -1,8 +1,11 @@
 """What every method of a holdout has in common.
 
+No method sees an exact score: the kernel measures (``kernel/special/scores.py``), and a method says what.
+
 A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
-is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with monitors.
-``start`` makes the first state, and ``step`` answers a query and says the next state.  From the state
+is charged once, when the holdout is made, for its ``measurement``; its answers are a chain of notes on that
+receipt, as with monitors, and its state follows from them: ``start`` is the first one, ``question`` says what
+the kernel compares a sum with, and ``answered`` what its answer means, and the next state.  From the state
 alone ``used_up`` says what nothing more is answered for, and ``left`` how many more queries are answered at
 least, None if there is no fixed number.
 """

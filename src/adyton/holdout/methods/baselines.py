@@ -12,9 +12,8 @@ from typing import ClassVar, TypeVar
 from adyton.arithmetic.search import largest_that_holds
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Ends, HoldoutSize
-from adyton.holdout.metrics import COARSE, Steps, total
+from adyton.holdout.metrics import COARSE
 from adyton.kernel.exact import float_up
-from adyton.kernel.noise import Bits
 from adyton.validity.published.compressibility import Rounded, counted_rounding_width
 from adyton.validity.splitting import exact_splitting_width, splitting_width
 
@@ -33,19 +32,11 @@ class SplitPlan:
     scores: int
     name: ClassVar[str] = "split"
     accounting: ClassVar[str] = "pure"
-    price: ClassVar[int] = 1
-    radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("SAMPLE-SPLITTING",)
 
     @property
     def each(self) -> int:
         return self.frame.items // self.scores
-
-    def read(self, values: Steps, number: int) -> int:
-        return total(values[(number - 1) * self.each : number * self.each])
-
-    def release(self, exact: int, number: int, bits: Bits) -> int:
-        return exact
 
     def share(self, released: int) -> Fraction:
         return Fraction(released, self.each * self.frame.steps)
@@ -71,19 +62,11 @@ class RoundingPlan:
     scores: int
     name: ClassVar[str] = "rounding"
     accounting: ClassVar[str] = "pure"
-    price: ClassVar[int] = 1
-    radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("FORKING-PATHS",)
 
     @property
     def cells(self) -> int:
         return _rounded(self.frame, self.scores).levels
-
-    def read(self, values: Steps, number: int) -> int:
-        return total(values)
-
-    def release(self, exact: int, number: int, bits: Bits) -> int:
-        return min(exact * self.cells // self.frame.whole, self.cells - 1)
 
     def share(self, released: int) -> Fraction:
         return Fraction(2 * released + 1, 2 * self.cells)

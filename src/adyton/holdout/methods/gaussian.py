@@ -12,11 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.holdout.methods.base import Ends, HoldoutSize
-from adyton.holdout.metrics import Steps, total
-from adyton.kernel.exact import float_up, units_up
+from adyton.kernel.exact import float_up
 from adyton.kernel.exact.cells import Floats
-from adyton.kernel.noise import Bits, rounded_gaussian
-from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreEnds, Side
+from adyton.kernel.special.scores import ScoreBlocks
+from adyton.validity.plans.planned_scores import ScoreEnds, Side
 from adyton.validity.plans.score_plans import table_of, wish_for
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
@@ -56,25 +55,6 @@ class GaussianPlan:
     @property
     def scores(self) -> int:
         return self.blocks.scores
-
-    @property
-    def price(self) -> int:
-        """Of the score with the least noise: the ledger does not know which number it will give."""
-        return units_up((self.frame.steps / Fraction(min(self.blocks.scales))) ** 2)
-
-    @property
-    def radius(self) -> int:
-        return units_up((self.frame.steps / (2 * Fraction(min(self.blocks.scales)))) ** 2)
-
-    def read(self, values: Steps, number: int) -> int:
-        return total(values)
-
-    def release(self, exact: int, number: int, bits: Bits) -> int:
-        return exact + int(rounded_gaussian.draw(self.blocks.scale(number), 1, bits)[0])
-
-    def release_difference(self, exact: int, number: int, bits: Bits) -> int:
-        """Of two sums: it has twice the range of a sum, and twice the noise.  Theorem: PAIRED-COMPARISON."""
-        return exact + int(rounded_gaussian.draw(2 * self.blocks.scale(number), 1, bits)[0])
 
     def share(self, released: int) -> Fraction:
         return Fraction(released, self.frame.whole)

@@ -13,7 +13,8 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
 from adyton.kernel.exact import float_down
-from adyton.validity.plans.planned_scores import ScoreBlocks, ScoreTarget
+from adyton.kernel.special.scores import ScoreBlocks
+from adyton.validity.plans.planned_scores import ScoreTarget
 from adyton.validity.plans.score_plans import (
     best_wish,
     constant_scores,

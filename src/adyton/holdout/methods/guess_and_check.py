@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
-from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_down, float_up
 from adyton.kernel.exact.outward import log_up
-from adyton.kernel.noise import Bits
+from adyton.kernel.special.scores import CountedAnswers, ScoreGrid
 from adyton.validity.textbook.concentration import hoeffding_width
 
 SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 MOST_CELLS = 10**6
+MOST_ANSWERS = 10**12  # nobody comes to an end of them
 _RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms below can lose
 
 
@@ -37,11 +37,13 @@ class GuessAndCheckPlan:
     accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
-    price: ClassVar[int] = 1
-    START: ClassVar[State] = {"asked": 0, "failed": 0, "answers": "1"}
 
-    def start(self, bits: Bits) -> State:
-        return dict(self.START)
+    @property
+    def measurement(self) -> CountedAnswers:
+        return CountedAnswers(MOST_ANSWERS)
+
+    def start(self) -> State:
+        return {"asked": 0, "failed": 0, "answers": 1}
 
     def left(self, state: State) -> int | None:
         return None if self.used_up(state) is None else 0
@@ -51,21 +53,26 @@ class GuessAndCheckPlan:
             return UsedUp("wrong guesses", state["failed"])
         return None
 
-    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
+    def question(self, state: State, guess: Fraction | None) -> ScoreGrid:
+        """Nothing is said of a sum that is near the guess; of another one its cell."""
         assert guess is not None
+        cells, whole = self.cells(state), self.frame.whole
+        assert cells is not None
+        room = self.tolerance - self._stray(state)
+        near = (math.ceil((guess - room) * whole), math.floor((guess + room) * whole))
+        return ScoreGrid(cells, 0, whole, cells - 1, near)
+
+    def answered(self, state: State, guess: Fraction | None, value: int | None) -> tuple[Reply, State]:
+        half, after = float_up(self.tolerance), {**state, "asked": state["asked"] + 1}
+        if value is None:
+            return Reply("confirmed", guess, half), after
         cells = self.cells(state)
         assert cells is not None
-        exact = Fraction(total(values), self.frame.whole)
-        after = {**state, "asked": state["asked"] + 1}
-        half = float_up(self.tolerance)
-        if abs(exact - guess) <= self.tolerance - self._stray(state):
-            return Reply("confirmed", guess, half), after
-        cell = min(math.floor(exact * cells), cells - 1)
-        after |= {"failed": state["failed"] + 1, "answers": hex(_answers(state) * cells)}
-        return Reply("answered", Fraction(2 * cell + 1, 2 * cells), half), after
+        after |= {"failed": state["failed"] + 1, "answers": state["answers"] * cells}
+        return Reply("answered", Fraction(2 * value + 1, 2 * cells), half), after
 
     def _stray(self, state: State) -> Fraction:
-        share = query_failure(self.frame.failure, int(state["asked"]), int(state["failed"]), _answers(state))
+        share = query_failure(self.frame.failure, int(state["asked"]), int(state["failed"]), state["answers"])
         return Fraction(hoeffding_width(self.frame.items, share)) + self.frame.rounding
 
     def cells(self, state: State) -> int | None:
@@ -78,11 +85,6 @@ class GuessAndCheckPlan:
 
     def settings(self) -> dict[str, str | int]:
         return {}
-
-
-def _answers(state: State) -> int:
-    """Written with base 16: Python refuses to write, or to read, long decimals."""
-    return int(state["answers"], 0)
 
 
 def query_failure(failure: Fraction, asked: int, failed: int, answers: int) -> Fraction:
@@ -130,5 +132,5 @@ def most_wrong_guesses(
 
 def first_step(frame: HoldoutSize, tolerance: Fraction) -> float | None:
     """The step of the grid to which the first answer to a wrong guess is rounded; later ones are finer."""
-    cells = GuessAndCheckPlan(frame, tolerance).cells(GuessAndCheckPlan.START)
+    cells = GuessAndCheckPlan(frame, tolerance).cells(GuessAndCheckPlan(frame, tolerance).start())
     return None if cells is None else 1 / cells

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.arithmetic.search import minimise
-from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
-from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_up, whole
-from adyton.kernel.noise import Bits
+from adyton.kernel.special.scores import CountedAnswers, ScoreGrid
 from adyton.validity.textbook.concentration import hoeffding_width
 
 
@@ -38,7 +33,6 @@ class LadderPlan:
     accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ("LADDER", "HOEFFDING")
-    price: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         whole(self.scores, "the number of scores")
@@ -47,7 +41,11 @@ class LadderPlan:
     def half_width(self) -> float:
         return ladder_width(self.frame, self.scores, self.rung)
 
-    def start(self, bits: Bits) -> State:
+    @property
+    def measurement(self) -> CountedAnswers:
+        return CountedAnswers(self.scores)
+
+    def start(self) -> State:
         return {"asked": 0, "best": None}
 
     def left(self, state: State) -> int | None:
@@ -56,11 +54,11 @@ class LadderPlan:
     def used_up(self, state: State) -> UsedUp | None:
         return UsedUp("scores", self.scores) if state["asked"] >= self.scores else None
 
-    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
-        loss = loss_of(self.frame, values)
-        best, said = state["best"], "no improvement"
-        if best is None or loss < best - self.rung:
-            best, said = nearest(loss, self.rung), "improved"
+    def question(self, state: State, guess: Fraction | None) -> ScoreGrid:
+        return _better(self.frame, state["best"], self.rung, self.rung)
+
+    def answered(self, state: State, guess: Fraction | None, value: int | None) -> tuple[Reply, State]:
+        best, said = _best(state, value, self.rung)
         after = {"asked": state["asked"] + 1, "best": best}
         return Reply(said, value_of(self.frame, best), self.half_width()), after
 
@@ -82,13 +80,16 @@ class FreeLadderPlan:
     accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ()
-    price: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         whole(self.scores, "the number of scores")
 
-    def start(self, bits: Bits) -> State:
-        return {"asked": 0, "best": None, "values": ""}
+    @property
+    def measurement(self) -> CountedAnswers:
+        return CountedAnswers(self.scores)
+
+    def start(self) -> State:
+        return {"asked": 0, "best": None}
 
     def left(self, state: State) -> int | None:
         return self.scores - int(state["asked"])
@@ -96,37 +97,37 @@ class FreeLadderPlan:
     def used_up(self, state: State) -> UsedUp | None:
         return UsedUp("scores", self.scores) if state["asked"] >= self.scores else None
 
-    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
-        loss, best = loss_of(self.frame, values), state["best"]
-        after = {**state, "asked": state["asked"] + 1}
-        if best is None or loss < best - self._rung(values, _unpacked(state["values"])):
-            best = nearest(loss, self.frame.steps)  # to 1/n
-            after |= {"best": best, "values": _packed(values)}
-            return Reply("improved", value_of(self.frame, best), None), after
-        return Reply("no improvement", value_of(self.frame, best), None), after
+    def question(self, state: State, guess: Fraction | None) -> ScoreGrid:
+        """The rung is sqrt(n) standard deviations of the differences, in steps of the sum."""
+        grid = _better(self.frame, state["best"], 0, self.frame.steps)  # to 1/n
+        return grid if state["best"] is None else replace(grid, items=self.frame.items)
 
-    def _rung(self, values: Steps, best: Steps) -> float:
-        """sqrt(n) standard deviations of the differences, in steps of the sum."""
-        difference = values.astype(np.int64) - best
-        return float(difference.std(ddof=1 if difference.size > 1 else 0)) * math.sqrt(difference.size)
+    def answered(self, state: State, guess: Fraction | None, value: int | None) -> tuple[Reply, State]:
+        best, said = _best(state, value, self.frame.steps)
+        after = {"asked": state["asked"] + 1, "best": best}
+        return Reply(said, value_of(self.frame, best), None), after
 
     def settings(self) -> dict[str, str | int]:
         return {"scores": self.scores}
 
 
-def loss_of(frame: HoldoutSize, values: Steps) -> int:
-    exact = total(values)
-    return frame.whole - exact if frame.greater_is_better else exact
+def _better(frame: HoldoutSize, best: int | None, rung: int, step: int) -> ScoreGrid:
+    """Nothing is said of a sum whose loss is not below the best by more than a rung; of another one, what
+    the nearest multiple of the step to its loss is.  Halfway counts upwards.
+    """
+    if frame.greater_is_better:
+        quiet = None if best is None else (0, frame.whole - best + rung)
+        return ScoreGrid(-2, 2 * frame.whole + step, 2 * step, quiet=quiet)
+    return ScoreGrid(2, step, 2 * step, quiet=None if best is None else (best - rung, frame.whole))
+
+
+def _best(state: State, value: int | None, step: int) -> tuple[int, str]:
+    return (state["best"], "no improvement") if value is None else (value * step, "improved")
 
 
 def value_of(frame: HoldoutSize, loss: int) -> Fraction:
     share = Fraction(loss, frame.whole)
     return 1 - share if frame.greater_is_better else share
-
-
-def nearest(loss: int, rung: int) -> int:
-    """The nearest multiple of the rung; halfway counts upwards."""
-    return (2 * loss + rung) // (2 * rung) * rung
 
 
 def ladder_nodes(scores: int, rungs: int) -> int:
@@ -165,14 +166,3 @@ def near_enough(made: LadderPlan, tolerance: Fraction | None) -> LadderPlan:
             f"{made.frame.items:,} items, {wanted}"
         )
     return made
-
-
-def _packed(values: Steps) -> str:
-    return base64.b64encode(zlib.compress(values.astype("<u2").tobytes(), 1)).decode()
-
-
-def _unpacked(text: str) -> Steps:
-    try:
-        return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<u2").astype(np.uint16)
-    except (ValueError, zlib.error):
-        raise LedgerCorrupt("a note of a holdout cannot be read back") from None

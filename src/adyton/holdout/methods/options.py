@@ -169,7 +169,7 @@ class GuessAndCheck:
         if aim.scores is not None:
             raise _meaningless("scores", self.name)
         made = GuessAndCheckPlan(frame, aim.within)
-        if made.used_up(made.START) is not None:
+        if made.used_up(made.start()) is not None:
             raise InvalidRequest(f"{frame.items:,} items certify no answer within the tolerance")
         return made
 

@@ -16,7 +16,7 @@ from adyton.holdout.methods.slices import SlicesPlan, restored_slices
 from adyton.holdout.methods.sparse_validate import SparseValidatePlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.kernel.exact import rational
-from adyton.validity.plans.planned_scores import ScoreBlocks
+from adyton.kernel.special.scores import ScoreBlocks
 
 PricedPlan = GaussianPlan | SplitPlan | RoundingPlan | SlicesPlan | UniformPlan
 StagedPlan = ThresholdoutPlan | LadderPlan | FreeLadderPlan | SparseValidatePlan | GuessAndCheckPlan

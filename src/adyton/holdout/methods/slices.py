@@ -15,11 +15,10 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.metrics import Array, Steps, one_list
+from adyton.holdout.metrics import Array, one_list
 from adyton.kernel.exact import float_down, float_up, rational
 from adyton.kernel.exact.outward import MANY, UNIT_ROUNDOFF
-from adyton.kernel.noise import Bits
-from adyton.validity.plans.planned_scores import ScoreBlocks
+from adyton.kernel.special.scores import ScoreBlocks
 from adyton.validity.plans.tilts import at_level
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.widths import least_share, price_of
@@ -66,22 +65,14 @@ class SlicesPlan:
         return ("SLICES", *self.part(0).theorems)
 
     @property
-    def price(self) -> int:
-        return max(self.part(i).price for i in range(len(self.names)))
-
-    @property
-    def radius(self) -> int:
-        return max(self.part(i).radius for i in range(len(self.names)))
+    def blocks(self) -> tuple[ScoreBlocks, ...]:
+        """The noise of each slice."""
+        return tuple(ScoreBlocks((self.scores,), (scale,)) for scale in self.scales)
 
     def part(self, i: int) -> GaussianPlan:
         blocks = ScoreBlocks((self.scores,), (self.scales[i],))
         frame = part_of(self.frame, self.sizes[i], len(self.sizes))
         return GaussianPlan(frame, blocks, self.reaches[i], self.expected)
-
-    def release_all(self, values: Steps, codes: Array, number: int, bits: Bits) -> str:
-        """The noisy sum of each slice."""
-        sums = np.bincount(codes, weights=values, minlength=len(self.names))  # floats, exact below 2**53
-        return json.dumps([self.part(i).release(int(exact), number, bits) for i, exact in enumerate(sums)])
 
     def shares(self, text: str) -> list[Fraction]:
         return [self.part(i).share(released) for i, released in enumerate(json.loads(text))]

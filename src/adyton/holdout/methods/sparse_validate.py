@@ -10,9 +10,8 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
-from adyton.holdout.metrics import Steps, total
 from adyton.kernel.exact import float_down, float_up, whole
-from adyton.kernel.noise import Bits
+from adyton.kernel.special.scores import CountedAnswers, ScoreGrid
 from adyton.validity.textbook.concentration import hoeffding_width
 
 
@@ -34,7 +33,6 @@ class SparseValidatePlan:
     accounting: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("SPARSE-VALIDATE", "HOEFFDING")
-    price: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         whole(self.queries, "the number of queries")
@@ -47,7 +45,11 @@ class SparseValidatePlan:
         stray = validate_width(self.frame, self.queries, self.rejections)
         return float_up(share + Fraction(stray) + self.frame.rounding)
 
-    def start(self, bits: Bits) -> State:
+    @property
+    def measurement(self) -> CountedAnswers:
+        return CountedAnswers(self.queries)
+
+    def start(self) -> State:
         return {"asked": 0, "left": self.rejections}
 
     def left(self, state: State) -> int | None:
@@ -58,11 +60,15 @@ class SparseValidatePlan:
             return UsedUp("rejections", self.rejections)
         return UsedUp("queries", self.queries) if state["asked"] >= self.queries else None
 
-    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
+    def question(self, state: State, guess: Fraction | None) -> ScoreGrid:
+        """All that is said of a sum that is not accepted is that it is not."""
         assert guess is not None
-        near = abs(total(values) - self.frame.lattice(guess)) <= self.accept
-        after = {"asked": state["asked"] + 1, "left": state["left"] - (not near)}
-        return Reply("yes", guess, self.half_width()) if near else Reply("no", None, None), after
+        middle = self.frame.lattice(guess)
+        return ScoreGrid(times=0, quiet=(middle - self.accept, middle + self.accept))
+
+    def answered(self, state: State, guess: Fraction | None, value: int | None) -> tuple[Reply, State]:
+        after = {"asked": state["asked"] + 1, "left": state["left"] - (value is not None)}
+        return Reply("yes", guess, self.half_width()) if value is None else Reply("no", None, None), after
 
     def settings(self) -> dict[str, str | int]:
         return {"queries": self.queries, "rejections": self.rejections, "accept": self.accept}

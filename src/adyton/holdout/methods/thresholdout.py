@@ -20,11 +20,11 @@ from typing import ClassVar
 from adyton.arithmetic.search import largest_near, minimise
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import HoldoutSize, Reply, State, UsedUp
-from adyton.holdout.metrics import Steps, total
-from adyton.kernel.exact import float_up, units_up, whole
+from adyton.kernel.exact import float_up, whole
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.noise import Bits
-from adyton.kernel.special.mechanisms.sparse.sparse import draw_one
+from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
+from adyton.kernel.special.scores import GuessedScores
 from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 
@@ -69,20 +69,19 @@ class ThresholdoutPlan:
         return ("THRESHOLDOUT-PRIVACY", *certified)
 
     @property
-    def epsilon(self) -> Fraction:
-        return 2 * self.overfits * self.frame.steps / Fraction(self.scale)
-
-    @property
-    def price(self) -> int:
-        return units_up(self.epsilon)
+    def measurement(self) -> GuessedScores:
+        """Noise of 2 s on the threshold, drawn anew after each overfit, of 4 s on each query, s on values."""
+        scale = Fraction(self.scale)
+        sparse = Sparse(self.overfits, 2 * scale, 4 * scale, self.frame.steps, refresh=True)
+        return GuessedScores(NumericSparse(sparse, scale), self.threshold)
 
     def half_width(self) -> float | None:
         """Simultaneous for all answers; None where it would say nothing."""
         width = width_of(self.frame, self.overfits, self.queries, self.threshold, self.scale)
         return width if width < _HALF else None
 
-    def start(self, bits: Bits) -> State:
-        return {"left": self.overfits, "asked": 0, "offset": self._gamma(bits)}
+    def start(self) -> State:
+        return {"left": self.overfits, "asked": 0}
 
     def left(self, state: State) -> int | None:
         return min(int(state["left"]), self.queries - int(state["asked"]))
@@ -94,21 +93,16 @@ class ThresholdoutPlan:
             return UsedUp("queries", self.queries)
         return None
 
-    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
-        """One query; the caller has asked ``used_up`` first."""
+    def question(self, state: State, guess: Fraction | None) -> int:
+        """The training score as a sum."""
         assert guess is not None
-        assert self.used_up(state) is None
-        exact, training = total(values), self.frame.lattice(guess)
-        eta = draw_one(Fraction(4 * self.scale), bits)
-        after = {**state, "asked": state["asked"] + 1}
-        if abs(exact - training) <= self.threshold + state["offset"] + eta:
-            return Reply("training", guess, self.half_width()), after
-        released = Fraction(exact + draw_one(Fraction(self.scale), bits), self.frame.whole)
-        after |= {"left": state["left"] - 1, "offset": self._gamma(bits)}
-        return Reply("holdout", released, self.half_width()), after
+        return self.frame.lattice(guess)
 
-    def _gamma(self, bits: Bits) -> int:
-        return draw_one(Fraction(2 * self.scale), bits)
+    def answered(self, state: State, guess: Fraction | None, value: int | None) -> tuple[Reply, State]:
+        after = {"left": state["left"] - (value is not None), "asked": state["asked"] + 1}
+        if value is None:
+            return Reply("training", guess, self.half_width()), after
+        return Reply("holdout", Fraction(value, self.frame.whole), self.half_width()), after
 
     def settings(self) -> dict[str, str | int]:
         facts: dict[str, str | int] = {"overfits": self.overfits, "queries": self.queries}

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Due, ReadOnce, Source
-from adyton.kernel.mechanisms import NOISES, QueryNoise
+from adyton.kernel.mechanisms import QueryNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Adjacency, Cost, PureCost
@@ -85,8 +85,7 @@ class Choice(ReadOnce):
             raise InvalidRequest("one unit moves these scores farther than the selection allows for")
         if self.machine.candidates != tuple(range(sum(reading.cells for reading in self.readings))):
             raise InvalidRequest("a selection is among all cells that are read")
-        known = (*NOISES, type(None))
-        if type(self.machine) is not TopK or type(self.values) not in known:
+        if type(self.machine) is not TopK or type(self.values) not in (protection.rule.noise, type(None)):
             raise InvalidRequest("this noise is not of a kind whose cost is proved")
         return apart
 

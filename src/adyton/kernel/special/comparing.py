@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.errors import LedgerCorrupt
@@ -22,6 +22,7 @@ from adyton.kernel.paid import Paid
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 from adyton.kernel.special.monitor import Monitor, Pmw
+from adyton.kernel.special.scores import AnswersOfHoldout
 
 CLOSED = '{"closed": true}'
 Note = Mapping[str, Any]  # what is public of one comparison
@@ -30,11 +31,14 @@ _SECRET = "offset"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One comparison: with which number, and what its note says of it; after ``feeds`` others."""
+    """One comparison: with which number, or on which grid, and what its note says of it; after ``feeds``
+    others.  ``kept``: what it says as well where the outcome is a value.
+    """
 
     feeds: int
-    against: int
+    against: Any
     public: Note
+    kept: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Comparisons:
 
     def __init__(self, paid: Paid, data: Data, bits: Bits) -> None:
         measurement = require(paid, Paid).priced.measurement
-        if not isinstance(measurement, Monitor | Pmw):
+        if not isinstance(measurement, Monitor | Pmw | AnswersOfHoldout):
             raise TypeError("this receipt did not pay for comparisons")
         self._paid, self._data, self._bits, self._measurement = paid, data, bits, measurement
         self._seen = _State(self._begin())
@@ -81,7 +85,7 @@ class Comparisons:
         self._measurement.check(reading, factor, self._paid.priced.protection)
         if asked() is None:  # public facts end here: until now a refusal reads nothing
             return None
-        exact = factor * self._data.one_integer(self._paid, reading)
+        exact = [factor * one for one in self._data.one_cell(self._paid, reading)]
         while (what := asked()) is not None:
             state = self._state()
             if state.closed or state.watch.left < 1:
@@ -93,7 +97,8 @@ class Comparisons:
             if what.feeds < state.feeds:
                 continue  # another process was first
             outcome, after = self._measurement.compare(state.watch, exact, what.against, self._bits)
-            note = {**what.public, **outcome, "left": after.left}
+            kept = what.kept if outcome.get("value") is not None else {}
+            note = {**what.public, **kept, **outcome, "left": after.left}
             text = json.dumps({**note, _SECRET: str(after.offset)}, ensure_ascii=False)
             if self.ledger.annotate(self.number, state.feeds + 1, text):
                 self._seen = self._after(state, text)
@@ -116,7 +121,7 @@ class Comparisons:
     def _begin(self) -> SparseState:
         """The first noise of the threshold: drawn and stored once, whoever comes first."""
         if not self.ledger.notes(self.number):
-            read = lambda reading: self._data.one_integer(self._paid, reading)  # noqa: E731
+            read = lambda reading: self._data.one_cell(self._paid, reading)  # noqa: E731
             watch, public = self._measurement.begin(read, self._bits)
             note = {"left": watch.left, _SECRET: str(watch.offset), **public}
             self.ledger.annotate(self.number, 0, json.dumps(note))

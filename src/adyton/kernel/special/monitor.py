@@ -6,7 +6,7 @@ against that before it is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,20 +66,20 @@ class Monitor(ReadOnce):
         if sparse.monotone and reading.sensitivity.boxes[0][0] < 0:
             raise InvalidRequest("this number can fall where others rise")
 
-    def begin(self, source: Callable[[Reading], int], bits: Bits) -> tuple[SparseState, Outcome]:
+    def begin(self, source: Callable[[Reading], Sequence[int]], bits: Bits) -> tuple[SparseState, Outcome]:
         """The first noise of the threshold, which stays secret."""
         return self.machine.start(bits), {}
 
     def compare(
-        self, watch: SparseState, exact: int, threshold: int, bits: Bits
+        self, watch: SparseState, exact: Sequence[int], threshold: int, bits: Bits
     ) -> tuple[Outcome, SparseState]:
         """A tie is above."""
-        value = None
+        value, (number,) = None, exact
         if isinstance(self.machine, NumericSparse):
-            value, after = self.machine.step(watch, exact, threshold, bits)
+            value, after = self.machine.step(watch, number, threshold, bits)
             above = value is not None
         else:
-            above, after = self.machine.step(watch, exact, threshold, bits)
+            above, after = self.machine.step(watch, number, threshold, bits)
         return {"above": above, "value": None if value is None else str(value)}, after
 
     def uses_up(self, outcome: Outcome) -> bool:
@@ -126,7 +126,7 @@ class Pmw(ReadOnce):
         parts: tuple[tuple[Cost, int], ...] = ((self.machine.cost(), 1),)
         if self.total_noise is not None and self.everybody is not None:
             self.check(self.everybody, 1, protection)
-            if type(self.total_noise) not in (GaussianNoise, GeometricNoise):
+            if type(self.total_noise) is not protection.rule.noise:
                 raise InvalidRequest("this noise is not of a kind whose cost is proved")
             parts += ((self.total_noise.cost(_ONE), 1),)
         validity = of_validity(protection.rule, self.machine, total=self.total_noise)
@@ -141,16 +141,18 @@ class Pmw(ReadOnce):
         if factor != 1 or not counted or sparse_of(self.machine).sensitivity < 1:
             raise InvalidRequest("one unit can move this count farther than was paid for")
 
-    def begin(self, source: Callable[[Reading], int], bits: Bits) -> tuple[SparseState, Outcome]:
+    def begin(self, source: Callable[[Reading], Sequence[int]], bits: Bits) -> tuple[SparseState, Outcome]:
         """The first noise of the thresholds, and the number of units within what can be."""
         watch, total = self.machine.start(bits), self.rows
         if self.total_noise is not None and self.everybody is not None:
-            noisy = int(self.total_noise.release([[source(self.everybody)]], bits)[0][0])
+            noisy = int(self.total_noise.release([source(self.everybody)], bits)[0][0])
             total = min(max(1, noisy), MOST_STEPS)
         return watch, {"total": str(total)}
 
-    def compare(self, watch: SparseState, exact: int, guess: int, bits: Bits) -> tuple[Outcome, SparseState]:
-        found, after = compare_both_ways(self.machine, self.threshold, watch, exact - guess, bits)
+    def compare(
+        self, watch: SparseState, exact: Sequence[int], guess: int, bits: Bits
+    ) -> tuple[Outcome, SparseState]:
+        found, after = compare_both_ways(self.machine, self.threshold, watch, exact[0] - guess, bits)
         return {"found": None if found is None else [found.sign, str(found.excess)]}, after
 
     def uses_up(self, outcome: Outcome) -> bool:

@@ -15,13 +15,14 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
-from adyton.holdout.methods.base import HoldoutSize, State
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.kernel.exact.special import special
 from adyton.kernel.noise import Bits
+from adyton.lab.adaptivity.holdout_machines import first_state, next_answer, shown
 
 HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",
@@ -115,17 +116,17 @@ def _vote(wrong: Wrong, weights: Weights, rng: np.random.Generator) -> np.ndarra
 def _worst_error(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> float:
     """The largest error of any shown score, the vote's included; the truth is always one half."""
     wrong = rng.integers(0, 2, (_K, _N), dtype=np.int8)
-    shown = _noisy(wrong, ours, bits)
-    vote = _vote(wrong, 0.5 - shown, rng)
-    last = ours.release(2 * int(np.count_nonzero(vote)), ours.scores, bits) / ours.frame.whole
-    return float(max(np.abs(shown - 0.5).max(), abs(last - 0.5)))
+    seen = _noisy(wrong, ours, bits)
+    vote = _vote(wrong, 0.5 - seen, rng)
+    last = shown(ours, 2 * int(np.count_nonzero(vote)), ours.scores, bits) / ours.frame.whole
+    return float(max(np.abs(seen - 0.5).max(), abs(last - 0.5)))
 
 
 def _noisy(wrong: Wrong, ours: GaussianPlan, bits: Bits) -> Weights:
     sums = (2 * wrong.sum(axis=1, dtype=np.int64)).tolist()
-    told = [ours.release(exact, i + 1, bits) for i, exact in enumerate(sums)]
-    shown: Weights = np.array(told) / ours.frame.whole
-    return shown
+    told = [shown(ours, exact, i + 1, bits) for i, exact in enumerate(sums)]
+    seen: Weights = np.array(told) / ours.frame.whole
+    return seen
 
 
 def _kept(shown: Weights) -> Weights:
@@ -135,10 +136,10 @@ def _kept(shown: Weights) -> Weights:
 
 def _climbers(machine: LadderPlan | FreeLadderPlan, wrong: Wrong, bits: Bits) -> Weights:
     """A ladder shows the best only, so the attack keeps those that improved it."""
-    state: State = machine.start(bits)
+    state = first_state(machine, bits)
     weights = np.zeros(len(wrong))
     for i, row in enumerate(wrong):
-        reply, state = machine.step(state, (2 * row).astype(np.uint16), None, bits)
+        reply, state = next_answer(machine, state, (2 * row).astype(np.uint16), None, bits)
         weights[i] = reply.said == "improved"
     return weights
 
@@ -146,10 +147,10 @@ def _climbers(machine: LadderPlan | FreeLadderPlan, wrong: Wrong, bits: Bits) ->
 def _overfits(wrong: Wrong, bits: Bits) -> Weights:
     """Thresholdout confirms the training loss, one half, or finds an overfit: the good ones may vote."""
     machine = ThresholdoutPlan(_frame(), len(wrong), len(wrong), *_SCIENCE)
-    state: State = machine.start(bits)
+    state = first_state(machine, bits)
     weights = np.zeros(len(wrong))
     for i, row in enumerate(wrong):
-        reply, state = machine.step(state, (2 * row).astype(np.uint16), Fraction(1, 2), bits)
+        reply, state = next_answer(machine, state, (2 * row).astype(np.uint16), Fraction(1, 2), bits)
         weights[i] = reply.said == "holdout" and reply.value is not None and reply.value <= Fraction(1, 2)
     return weights
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from adyton.figures.report import Chart, ChartLine, LabFinding, LabReport, Topic
 from adyton.figures.sources import BASSI
-from adyton.holdout.methods.base import HoldoutSize, State
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.noise import Bits
+from adyton.lab.adaptivity.holdout_machines import first_state, next_answer, shown
 
 HOLDOUT_SCIENCE = Topic(
     "holdout-science",
@@ -141,12 +142,12 @@ def _overfits(bits: Bits, rng: np.random.Generator) -> int:
     size = HoldoutSize(_OWN, 2, Fraction(0), Fraction(1, 20), greater_is_better=True)
     unit = size.whole / 2 / math.sqrt(_OWN)  # a correlation of 1/sqrt(n), as steps of a sum of right answers
     machine = ThresholdoutPlan(size, _OWN, _OWN, round(4 * unit), unit)
-    state: State = machine.start(bits)
+    state = first_state(machine, bits)
     found = 0
     for train, real in rng.normal(0, 1, (_OWN, 2)):
         exact = np.array([round(size.whole / 2 + real * unit)], np.uint16)
         guess = Fraction(round(size.whole / 2 + train * unit), size.whole)
-        reply, state = machine.step(state, exact, guess, bits)
+        reply, state = next_answer(machine, state, exact, guess, bits)
         found += reply.said == "holdout"
     return found
 
@@ -158,7 +159,7 @@ def _ours(bits: Bits, rng: np.random.Generator) -> tuple[float, Outcome]:
 
     def told(shares: Floats, first: int) -> Floats:
         sums = np.rint(shares * size.whole).astype(np.int64).tolist()
-        noisy = [plan.release(exact, first + i, bits) for i, exact in enumerate(sums)]
+        noisy = [shown(plan, exact, first + i, bits) for i, exact in enumerate(sums)]
         return np.array(noisy) / size.whole
 
     edge = 1 / math.sqrt(_N)

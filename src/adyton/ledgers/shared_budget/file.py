@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.certify import Amount, RoundedGuarantee
+from adyton.certify import Amount, AmountLeft, RoundedGuarantee
 from adyton.certify.budget import SharedBudgetTotals
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.exact import printed_up
@@ -238,7 +238,7 @@ class SharedBudget(Shown):
             name=self.name,
             guarantee=RoundedGuarantee(printed_up(facts.budget.epsilon), printed_up(facts.budget.delta)),
             spent=Amount(facts.accounting, totals.spent, budget),
-            left=Amount(facts.accounting, budget - totals.spent, budget, is_left=True),
+            left=AmountLeft(facts.accounting, budget - totals.spent, budget),
             charges=totals.receipts,
             rows=facts.rows,
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from adyton.certify import Amount, RoundedGuarantee
-from adyton.kernel.exact import decimal_text
+from adyton.certify import Amount, AmountLeft, RoundedGuarantee
+from adyton.documents import Document, Units
 from adyton.ledgers.shared_budget.file import detail_of
 from adyton.show import Sheet, Shown
 
@@ -22,7 +22,7 @@ _ROWS = {
 
 
 @dataclass(frozen=True, slots=True)
-class StudySpent:
+class StudySpent(Document):
     """One study in a shared budget."""
 
     name: str
@@ -31,18 +31,9 @@ class StudySpent:
     spent: Amount
     last_charged: str
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "fingerprint": self.fingerprint,
-            "charges": self.charges,
-            "spent": self.spent.to_json(),
-            "last_charged": self.last_charged,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class SharedBudgetReport(Shown):
+class SharedBudgetReport(Shown, Document):
     """What a shared budget allows, what is spent of it by whom, and what is left."""
 
     name: str
@@ -51,25 +42,15 @@ class SharedBudgetReport(Shown):
     adjacency: str
     rows: str
     spent: Amount
-    left: Amount
+    left: AmountLeft
     charges: int
-    stability: int
+    stability: Units
     studies: tuple[StudySpent, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object, as plain Python values."""
-        return {
-            "shared_budget": self.name,
-            "guarantee": self.guarantee.to_json(),
-            "unit": self.unit,
-            "adjacency": self.adjacency,
-            "rows": self.rows,
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "charges": self.charges,
-            "stability_spent": decimal_text(self.stability),
-            "studies": [study.to_json() for study in self.studies],
-        }
+    json_keys = (
+        "shared_budget=name guarantee unit adjacency rows spent left charges "
+        "stability_spent=stability studies"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """A line for each study, and one for all of them."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
+from adyton.documents import Document
 from adyton.show import Sheet, Shown, ends, number
 
 NO_GUARANTEE = "PMW has halted: this is its guess, which nobody compared with the data."
 
 
 @dataclass(frozen=True, slots=True)
-class PmwAnswer(Shown):
+class PmwAnswer(Shown, Document):
     """A count: ``measured``, with noise, where the guess was found wrong; guessed otherwise.
 
     ``noise_interval``: at 95 %, for what was measured each by itself, for what was guessed all together; None
@@ -31,19 +31,7 @@ class PmwAnswer(Shown):
     pmw: int
     left_out_rows: str | None = None  # which rows the study never counts
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "query": self.query,
-            "value": self.value,
-            "share": self.share,
-            "measured": self.measured,
-            "checked": self.checked,
-            "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
-            "updates_left": self.updates_left,
-            "feeds": self.feeds,
-            "pmw": self.pmw,
-            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
-        }
+    json_keys = "query value share measured checked noise_interval updates_left feeds pmw left_out_rows?"
 
     @property
     def how(self) -> str:
@@ -70,21 +58,16 @@ class PmwAnswer(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class PmwAnswers(Shown):
+class PmwAnswers(Shown, Document):
     """Several answers of the same run, in their order."""
 
     answers: Sequence[PmwAnswer]
     budget: PmwBudget
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "answers": [answer.to_json() for answer in self.answers],
-            "updates_left": self.budget.updates_left,
-            "halted": self.budget.halted,
-            "feeds": self.budget.feeds,
-            "head": self.budget.head,
-            "pmw": self.budget.receipt.number,
-        }
+    json_keys = (
+        "answers updates_left=budget.updates_left halted=budget.halted feeds=budget.feeds head=budget.head "
+        "pmw=budget.receipt.number"
+    )
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((str(one.feeds), one.query, one.how, *one.shown) for one in self.answers)
@@ -114,17 +97,7 @@ class PmwPreview(OpeningPreview):
     independent: float
     against: str | None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "pmw": self.pmw,
-            "cells": self.cells,
-            "updates": self.updates,
-            "farthest": self.farthest,
-            "error": self.error,
-            "independent": self.independent,
-            "against": self.against,
-            **self.charge_json(),
-        }
+    json_keys = "pmw cells updates farthest error independent against " + OpeningPreview.json_keys
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -138,7 +111,7 @@ class PmwPreview(OpeningPreview):
 
 
 @dataclass(frozen=True, slots=True)
-class PmwBudget(Shown):
+class PmwBudget(Shown, Document):
     """How far a PMW run is.  The noise of its threshold is no part of it."""
 
     pmw: str
@@ -152,6 +125,8 @@ class PmwBudget(Shown):
     receipt: Proof
     certificate: Certificate
 
+    json_keys = "pmw queries updates updates_left halted feeds total head cost receipt certificate"
+
     @property
     def halted(self) -> bool:
         return self.updates_left < 1 or self.feeds >= self.queries
@@ -163,21 +138,6 @@ class PmwBudget(Shown):
             return "Halted: the guess still answers, free, and nothing is read for it; its cost stays spent."
         left = self.queries - self.feeds
         return f"Running; updates left: {self.updates_left:,}, queries left: {left:,}."
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "pmw": self.pmw,
-            "queries": self.queries,
-            "updates": self.updates,
-            "updates_left": self.updates_left,
-            "halted": self.halted,
-            "feeds": self.feeds,
-            "total": self.total,
-            "head": self.head,
-            "cost": self.cost.to_json(),
-            "receipt": self.receipt.to_json(),
-            "certificate": self.certificate.to_json(),
-        }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
@@ -195,13 +155,10 @@ class PmwBudget(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class PmwList(Shown):
+class PmwList(Shown, Document):
     """Every PMW run of a study, oldest first."""
 
     pmw: Sequence[PmwBudget]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"pmw": [one.to_json() for one in self.pmw]}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(

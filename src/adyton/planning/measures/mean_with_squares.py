@@ -41,10 +41,14 @@ def squares_of(study: Study, query: Query, measure: Measure) -> Fraction:
     validity, lattice = study.validity, measure.value.lattice
     if validity is None or validity.tolerance is not None or study.rule.capped or study.grid:
         return _NONE
-    rows = study.rows_expected(query.table)
-    if rows is None or rows < _ENOUGH * number_of_cells(query) or lattice.high - lattice.low < 2:
+    if lattice.high - lattice.low < 2 or _rows_a_cell(study, query) < _ENOUGH:
         return _NONE
     return SQUARES if _can_be_squared(measure) else _NONE
+
+
+def _rows_a_cell(study: Study, query: Query) -> int:
+    """About how many, if the query reads all rows."""
+    return (study.rows_expected(query.table) or 0) // number_of_cells(query)
 
 
 def _can_be_squared(measure: Mean) -> bool:
@@ -65,6 +69,14 @@ class MeanWithSquares(OfOneReading):
     @property
     def mean(self) -> NoisyReading:
         return self.over_count(0)
+
+    def pays(self, study: Study, query: Query) -> bool:
+        """Whether values at both ends of their range would move the sum further than noise does.
+
+        Else an interval is hardly narrower where they are not, and wider by the larger noise.
+        """
+        reach, rows = self.reading.coordinates[0].box[1], _rows_a_cell(study, query)
+        return self.mechanism.scales[0] ** 2 <= rows * reach**2
 
     def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""

@@ -132,18 +132,18 @@ def _told(operation: Operation[Any, Any], found: Served, who: Identity, made: An
         match made:
             case Answer():
                 (told,) = _first_rows([made])
-                own = {} if left is None else {"own": found.own(who)}
+                own = {} if left is None else {"own": found.own(who).to_json()}
                 return ToolResult({"answer": told, **own}, words.answer_said(told, made, left))
             case [Answer(), *_]:
                 several = _first_rows(made)
-                own = {} if left is None else {"own": found.own(who)}
+                own = {} if left is None else {"own": found.own(who).to_json()}
                 return ToolResult({"answers": several, **own}, words.answers_said(several, made, left))
             case Preview():
                 return _told(operation, found, who, [made])
             case [Preview(), *_] if left is not None:
                 previews = previews_json(made, LIMITS.agent_values)
                 said = words.preview_said(previews, left)
-                return ToolResult({"previews": previews, "own": found.own(who)}, said)
+                return ToolResult({"previews": previews, "own": found.own(who).to_json()}, said)
         if operation is StudyOperations.budget and left is not None:
             return ToolResult(made.to_json(), words.budget_said(made.to_json(), left))
     shown = printable(made)

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from adyton.errors import CuratorError
 from adyton.operations.roles import Action
 from adyton.service.house import House
-from adyton.transports.pages import asking, budget, entrance, operation_forms, receipts, studies
+from adyton.transports.pages import asking, budget, entrance, receipts, studies
+from adyton.transports.pages import operation_forms as forms
 from adyton.transports.pages.house import access, documentation, holdouts, lab, planning
 from adyton.transports.pages.navigation import PageEntry
 from adyton.transports.pages.page import new_page
@@ -31,9 +32,7 @@ PAGES = (
         "how-to/verify-without-trusting-the-server.md",
         receipts.routes,
     ),
-    PageEntry(
-        "More", "/studies/{name}/do", "study", Action.LOOK, "reference/http.md", operation_forms.routes
-    ),
+    PageEntry("More", "/studies/{name}/do", "study", Action.LOOK, "reference/http.md", forms.routes),
     PageEntry(
         "Access", "/studies/{name}/access", "study", Action.TOKENS, "how-to/run-a-server.md", access.routes
     ),
@@ -46,9 +45,7 @@ PAGES = (
         "how-to/publish-a-leaderboard.md",
         holdouts.routes,
     ),
-    PageEntry(
-        "More", "/holdouts/{name}/do", "holdout", Action.LOOK, "reference/http.md", operation_forms.routes
-    ),
+    PageEntry("More", "/holdouts/{name}/do", "holdout", Action.LOOK, "reference/http.md", forms.routes),
     PageEntry(
         "Access", "/holdouts/{name}/access", "holdout", Action.TOKENS, "how-to/run-a-server.md", access.routes
     ),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-
-from adyton.errors import InvalidRequest
 
 EVEN = 0.01
 """Of the failure, dealt out evenly: by the plan alone early scores would have almost no level, and no use
@@ -21,41 +18,6 @@ class Side:
 
     kept: float
     log_level: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreBlocks:
-    """``counts[i]`` scores with noise of ``scales[i]``, block after block."""
-
-    counts: tuple[int, ...]
-    scales: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.counts) != len(self.scales) or not self.counts or min(self.counts) < 1:
-            raise ValueError
-        if not all(math.isfinite(scale) and scale > 0 for scale in self.scales):
-            raise ValueError
-
-    @property
-    def scores(self) -> int:
-        return sum(self.counts)
-
-    def scale(self, number: int) -> float:
-        """Of the noise of score ``number``."""
-        last = 0
-        for count, scale in zip(self.counts, self.scales, strict=True):
-            last += count
-            if number <= last:
-                return scale
-        raise InvalidRequest(f"the plan has {last:,} scores, and no number {number:,}")
-
-    def spent_before(self, number: int) -> Fraction:
-        """mu0**2 of all scores before this one: each adds (1 / (2 scale))**2."""
-        left, spent = number - 1, Fraction(0)
-        for count, scale in zip(self.counts, self.scales, strict=True):
-            spent += min(count, left) / (2 * Fraction(scale)) ** 2
-            left -= min(count, left)
-        return spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_down
 from adyton.kernel.exact.cells import Floats
 from adyton.kernel.exact.outward import SAFE
-from adyton.validity.plans.planned_scores import EVEN, Reach, ScoreBlocks, ScoreEnds, ScoreTarget, Side
+from adyton.kernel.special.scores import ScoreBlocks
+from adyton.validity.plans.planned_scores import EVEN, Reach, ScoreEnds, ScoreTarget, Side
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.tails import OpenLevels
 

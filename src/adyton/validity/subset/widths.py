@@ -121,7 +121,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
         guess = paid.tilt(noise, moved)
         return lambda factors: _rejected(guess * factors, own, units, noise, paid)
 
-    found: Floats = np.clip(greatest(ends, likely, ways), 0.0, 1.0)
+    found: Floats = greatest(ends, likely, ways).clip(0.0, 1.0)
     return found
 
 
@@ -171,10 +171,9 @@ def variance_width(
               does not depend on this answer, or holds with a level of its own.
     Source:   derived here, from Bennett 1962.  Theorem: SUBSET-BENNETT.
     """
-    spread, most, noise, least = np.broadcast_arrays(
-        *(np.asarray(part, np.float64) for part in (variance, beyond, scale, steady))
-    )
-    if not (np.all(most > 0) and np.all(noise > 0) and np.all(spread >= 0) and np.all(np.isfinite(spread))):
+    given = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (variance, beyond, scale, steady)))
+    spread, most, noise, least = (part.ravel() for part in given)
+    if not ((most > 0) & (noise > 0) & (spread >= 0) & (spread < np.inf)).all():
         raise InvalidRequest("a claim needs a range and noise above 0, and a finite variance of at least 0")
 
     def moment(some: Places) -> Callable[[Floats, Floats], Floats]:
@@ -182,7 +181,7 @@ def variance_width(
         v = np.maximum(spread[some][:, None, None], _LEAST * b**2)  # 0 times what is infinite is nothing
         return lambda tilt, fresh: fresh * v / b**2 * beyond_linear(tilt * b / fresh)
 
-    return least_width(noise, spread, moment, ways, least)
+    return least_width(noise, spread, moment, ways, least).reshape(given[0].shape)
 
 
 def rough_variance_width(
@@ -272,15 +271,15 @@ def _first_steps(
     Each next interval lies in the one before, and widths of all of them are worked out together.  If what is
     left of one lies in a later one, every theta that is kept lies there: the later one may be looked at next.
     """
-    (low, high), cells, shape = whole, np.arange(len(top)), (len(_AROUND) + 1, len(top))
+    (low, high), cells = whole, np.arange(len(top))
     middle, half = (likely[0] + likely[1]) / 2, (likely[1] - likely[0]) / 2
     known = np.isfinite(middle) & np.isfinite(half)
-    middle, half = np.clip(np.where(known, middle, low), low, high), np.where(known, half, np.inf) * _AROUND
+    middle, half = np.where(known, middle, low).clip(low, high), np.where(known, half, np.inf) * _AROUND
     begin = np.concatenate([low[None], np.maximum(middle - half, low)])
     end = np.concatenate([high[None], np.minimum(middle + half, high)])
-    places = np.tile(cells, shape[0])
+    places = np.concatenate([cells] * len(begin))
     ends = _nearer(top, bottom, begin.ravel(), end.ravel(), places, widths)
-    left, right = (each.reshape(shape) for each in ends)
+    left, right = (each.reshape(begin.shape) for each in ends)
     at = np.zeros(len(top), np.int64)
     for _ in _AROUND:
         least, most = left[at, cells], right[at, cells]
