@@ -187,11 +187,15 @@ class TestColumns(EngineContract):
 
         return make
 """
-ONE_CASE_OF_EACH = """
+SOME_OF_THE_CONTRACT = """
+from how_often import LONG
+
+
 def pytest_collection_modifyitems(items):
-    "One case of each test."
+    "One case of each third test; in make long all of them."
     first = {}
-    items[:] = [one for one in items if first.setdefault(one.originalname, one) is one]
+    cases = [one for one in items if first.setdefault(one.originalname, one) is one]
+    items[:] = items if LONG else cases[::3]
 """
 ASKED_COLUMNS = """
 import adyton, pyarrow as pa
@@ -484,7 +488,7 @@ def test_an_operation_is_one_entry_and_one_function(copy: Copy, tmp_path: Path) 
 
 
 def test_an_engine_is_one_file_and_one_entry(copy: Copy, tmp_path: Path) -> None:
-    """Columns as Arrow arrays: by the whole contract, and from a query.  Mutant: a curator knows engines by name."""
+    """Columns as Arrow arrays: by the contract of engines, and from a query.  Mutant: a curator knows engines by name."""
     copy.add("engines/columns.py", COLUMNS_ENGINE)
     copy.put(
         "engines/choosing.py",
@@ -494,7 +498,7 @@ def test_an_engine_is_one_file_and_one_entry(copy: Copy, tmp_path: Path) -> None
         ),
         ("ENGINES = (\n", '    EngineEntry(ColumnsEngine, are_columns, ("timeout",)),\n'),
     )
-    (tmp_path / "conftest.py").write_text(ONE_CASE_OF_EACH, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(SOME_OF_THE_CONTRACT, encoding="utf-8")
     (tmp_path / "test_columns.py").write_text(ENGINE_CONTRACT, encoding="utf-8")
     tested = copy.run(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path / "test_columns.py")
