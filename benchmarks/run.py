@@ -1,4 +1,5 @@
-"""Runs every benchmark of this folder and writes results.json: one list of rows for the whole project.
+"""Runs every benchmark of this folder that has a ``run()``, and writes results.json: one list of rows for the
+whole project.
 
 A row is {"name", "ours", "reference", "ratio", "unit", "against"}.  Both sides of a ratio are measured in
 this one run, because machines differ and are noisy.
@@ -16,9 +17,9 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     sys.path.insert(0, str(HERE))
-    wanted = sys.argv[1:] or sorted(path.stem for path in HERE.glob("*.py") if path.stem != "run")
+    names = sorted(path.stem for path in HERE.glob("*.py") if path.stem != "run")
     rows = []
-    for name in wanted:
+    for name in sys.argv[1:] or [one for one in names if hasattr(import_module(one), "run")]:
         print(f"running {name} ...", file=sys.stderr, flush=True)
         rows += import_module(name).run()
     (HERE / "results.json").write_text(json.dumps(rows, indent=1) + "\n")

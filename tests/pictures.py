@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from adyton.transports.pages.navigation import ENTRIES
+from adyton.transports.pages.mount import PAGES
 from browsers import MISSING, Visit, chromium, visit
 from served import Server, server, write_holdout, write_study
 
@@ -64,7 +64,7 @@ def _taken(one: Visit, running: Server, folder: Path, suffix: str) -> None:
     one.open("/login")
     take("login")
     one.log_in(running.owner["Authorization"].removeprefix("Bearer "))
-    for entry in ENTRIES:
+    for entry in PAGES:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         one.open(entry.path.replace("{name}", name))
         take(re.sub(r"\W+", "-", f"{entry.of}-{entry.title}".lower()))

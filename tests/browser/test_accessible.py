@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
 from adyton.operations.roles import Role, may
-from adyton.transports.pages.navigation import ENTRIES
+from adyton.transports.pages.mount import PAGES
 from browsers import ROLES, Site, Visit, visit
 from hostile_names import HOSTILE, NAME, PATH
 
@@ -60,7 +60,7 @@ FOCUS = """
 
 def pages(role: str) -> list[str]:
     found = ["/login"]
-    for entry in ENTRIES:
+    for entry in PAGES:
         name = {"study": "people", "holdout": "test", "house": ""}[entry.of]
         if name == "test" and role != "owner":
             continue  # tokens of the others are for the study alone

@@ -56,5 +56,6 @@ def test_what_is_chosen_together(name: str) -> None:
     assert rule.noise is (GeometricNoise if pure else GaussianNoise)
     assert rule.choice is (PureCost if pure else BoundedRangeCost)
     assert rule.capped == pure
+    assert rule.capped or rule.noise.gaussian  # the theorems without a cap are about normal noise
     assert rule.per_rho == {"gdp": 2, "zcdp": 1, "pure": None}[name]
     assert rule.of_pure == {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}[name]

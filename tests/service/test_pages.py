@@ -18,7 +18,7 @@ from adyton.operations.roles import Role, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.house import planning
-from adyton.transports.pages.navigation import ENTRIES
+from adyton.transports.pages.mount import PAGES
 from adyton.transports.pages.rendering import breakable, named
 from adyton.transports.pages.writing import FormFields, written
 from browsing import Browsing, problems, visit_of
@@ -77,7 +77,7 @@ def test_every_page_of_the_table_is_shown_to_those_who_may_and_to_nobody_else(
     for study in ("people", "test"):
         if role is not Role.AGENT or study == "people":
             person.log_in(calm.made(f"{role} {study}", str(role), study))
-        for entry in ENTRIES:
+        for entry in PAGES:
             if {"study": "people", "holdout": "test"}.get(entry.of, study) != study:
                 continue
             if entry.of == "holdout" and role is Role.AGENT:

@@ -110,6 +110,10 @@ class Address:
         return cls(server, unquote(schema) or "public", unquote(relation) or table)
 
 
+def is_postgres_address(source: object) -> bool:
+    return isinstance(source, str) and source.startswith(SCHEMES)
+
+
 class PostgresEngine(LoadedEngine):
     """Answers from one table or view of a Postgres database.
 

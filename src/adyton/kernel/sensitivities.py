@@ -13,7 +13,7 @@ from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import NoisyReading
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import NOISES
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import TextColumn
@@ -37,14 +37,12 @@ from adyton.kernel.terms.measures import (
 )
 from adyton.kernel.terms.names import columns_in, private_part
 
-_KINDS_OF_NOISE = (GaussianNoise, GeometricNoise)
-
 
 def check_noisy(noisy: NoisyReading, unit: PrivacyUnit) -> None:
     """Refuses noise of an unknown kind, and a reading whose sensitivity is not what it says."""
     reading, mechanism = noisy.reading, noisy.mechanism
     noise = mechanism.noise if type(mechanism) is NoiseOnAGrid else mechanism
-    if type(noise) not in _KINDS_OF_NOISE or len(mechanism.scales) != len(reading.sensitivity.boxes):
+    if type(noise) not in NOISES or len(mechanism.scales) != len(reading.sensitivity.boxes):
         raise InvalidRequest("this noise is not of a kind whose cost is proved")
     check_reading(reading, unit)
     searched = isinstance(reading.measure, Quantile | Extreme)

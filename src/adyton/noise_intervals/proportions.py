@@ -12,12 +12,11 @@ from fractions import Fraction
 from typing import TypeVar
 
 from adyton.kernel.exact import ratio_up
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import QueryNoise
 from adyton.kernel.sensitivity import Sensitivity
 
 Scales = tuple[Fraction, ...]
-Kind = type[GaussianNoise] | type[GeometricNoise]
-_Noise = TypeVar("_Noise", GaussianNoise, GeometricNoise)
+_Noise = TypeVar("_Noise", bound=QueryNoise)
 
 # A shade above what makes it as dear to change a value as to leave out a row: then the sums alone decide.
 # By the number of sums: for L1 exactly, and for L2.
@@ -33,21 +32,21 @@ def noise_for_cost(kind: type[_Noise], sensitivity: Sensitivity, cost: Fraction)
     return kind.for_cost(sensitivity, cost, best_proportions(kind, sensitivity))
 
 
-def best_proportions(kind: Kind, sensitivity: Sensitivity) -> Scales:
+def best_proportions(kind: type[QueryNoise], sensitivity: Sensitivity) -> Scales:
     """The proportions with the least error at a given cost."""
-    weights, power = weights_of_worst_mean(sensitivity), 2 if kind is GaussianNoise else 1
+    weights, power = weights_of_worst_mean(sensitivity), 2 if kind.gaussian else 1
 
     def error(relative: Scales) -> float:
-        moved = sensitivity.l2_diameter_squared if kind is GaussianNoise else sensitivity.l1_diameter
+        moved = sensitivity.l2_diameter_squared if kind.gaussian else sensitivity.l1_diameter
         return float(moved(relative)) * spread(kind, relative, weights) ** power
 
     return min(relative_scales(sensitivity), key=error)
 
 
-def spread(kind: Kind, scales: Scales, weights: Sequence[float]) -> float:
+def spread(kind: type[QueryNoise], scales: Scales, weights: Sequence[float]) -> float:
     """Of the weighted sum of all noise; if that is geometric, at most."""
     each = [w * float(s) for w, s in zip(weights, scales, strict=True)]
-    return math.hypot(*each) if kind is GaussianNoise else sum(each)
+    return math.hypot(*each) if kind.gaussian else sum(each)
 
 
 def relative_scales(sensitivity: Sensitivity) -> list[Scales]:

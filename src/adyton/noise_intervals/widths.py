@@ -14,10 +14,9 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.exact import each_of, float_up, floats_up, ratio_up
 from adyton.kernel.exact.outward import SAFE
 from adyton.kernel.exact.special import special
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.mechanisms import GaussianNoise, Mechanism, QueryNoise
 from adyton.kernel.mechanisms.base import times
 from adyton.kernel.mechanisms.grid import NoiseOnAGrid
-from adyton.kernel.noise import two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.noise_intervals.proportions import best_proportions, spread, weights_of_worst_mean
 
@@ -39,9 +38,12 @@ _TOO_FINE = (
 def ratio_band(mechanism: Mechanism, confidence: float) -> Band:
     """How far noise_1 - ratio * noise_2 may be from 0, with this probability, for noise on two coordinates.
 
-    A new kind of noise registers its own.  Theorem: NOISE-INTERVAL.
+    Unless a kind of noise registers a better one: both noise terms within their own quantiles at once.
+    Theorem: NOISE-INTERVAL.
     """
-    raise TypeError(f"a {type(mechanism).__name__} has no interval of a ratio")
+    each = float_up(each_of(confidence, 2))
+    top, bottom = (mechanism.at(place).error(each) for place in (0, 1))
+    return Band(0.0, 0.0, top, bottom)
 
 
 @ratio_band.register
@@ -49,14 +51,6 @@ def _of_normals(mechanism: GaussianNoise, confidence: float) -> Band:
     """A weighted sum of two normals, and half a step of rounding in each."""
     top, bottom = (_quantile(confidence) * scale * SAFE for scale in floats_up(mechanism.scales))
     return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
-
-
-@ratio_band.register
-def _of_geometrics(mechanism: GeometricNoise, confidence: float) -> Band:
-    """Both noise terms within their own quantiles at once."""
-    each = float_up(each_of(confidence, 2))
-    top, bottom = (two_sided_geometric.coverage_radius(s, each) for s in floats_up(mechanism.scales))
-    return Band(0.0, 0.0, top, bottom)
 
 
 @ratio_band.register
@@ -101,13 +95,15 @@ def gaussian_within(sensitivity: Sensitivity, half_width: float, confidence: flo
     return GaussianNoise(times(relative, room / (z * spread(GaussianNoise, relative, weights))))
 
 
-def geometric_within(sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
+def _searched_within(
+    kind: type[QueryNoise], sensitivity: Sensitivity, half_width: float, confidence: float
+) -> QueryNoise:
     """The most noise, to nine digits, whose worst error stays within ``half_width``."""
-    relative = best_proportions(GeometricNoise, sensitivity)
+    relative = best_proportions(kind, sensitivity)
     unit = float(max(relative))
 
-    def at(scale: float) -> GeometricNoise:
-        return GeometricNoise(times(relative, scale / unit))
+    def at(scale: float) -> QueryNoise:
+        return kind(times(relative, scale / unit))
 
     def fits(scale: float) -> bool:
         return worst_error(at(scale), sensitivity, confidence) <= half_width
@@ -119,17 +115,16 @@ def geometric_within(sensitivity: Sensitivity, half_width: float, confidence: fl
 
 
 def noise_within(
-    kind: type[GaussianNoise | GeometricNoise], sensitivity: Sensitivity, half_width: float, confidence: float
-) -> GaussianNoise | GeometricNoise:
+    kind: type[QueryNoise], sensitivity: Sensitivity, half_width: float, confidence: float
+) -> QueryNoise:
     """The most noise of this kind whose worst error stays within ``half_width``."""
-    fitted = gaussian_within if kind is GaussianNoise else geometric_within
-    return fitted(sensitivity, half_width, confidence)
+    if kind is GaussianNoise:
+        return gaussian_within(sensitivity, half_width, confidence)
+    return _searched_within(kind, sensitivity, half_width, confidence)
 
 
-def noise_of_scale(
-    kind: type[GaussianNoise | GeometricNoise], sensitivity: Sensitivity, scale: float
-) -> GaussianNoise | GeometricNoise:
-    """Noise of this standard deviation or scale, at the worst ratio where there are two coordinates."""
+def noise_of_scale(kind: type[QueryNoise], sensitivity: Sensitivity, scale: float) -> QueryNoise:
+    """QueryNoise of this standard deviation or scale, at the worst ratio where there are two coordinates."""
     relative = best_proportions(kind, sensitivity)
     return kind(times(relative, scale / spread(kind, relative, weights_of_worst_mean(sensitivity))))
 

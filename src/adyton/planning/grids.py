@@ -18,7 +18,8 @@ from adyton.study import Study
 
 def on_grid(study: Study, sensitivity: Sensitivity, noise: Mechanism) -> NoiseOnAGrid:
     """The noise, and the grids that its answers are rounded to."""
-    assert isinstance(noise, GaussianNoise)
+    if not isinstance(noise, GaussianNoise):
+        raise InvalidRequest("only Gaussian noise is rounded to a grid")
     grids = []
     for place, (low, high) in enumerate(_ranges(study, sensitivity)):
         beyond = padding(noise, place) if len(sensitivity.boxes) > 1 else 0

@@ -273,12 +273,12 @@ class Pricing:
                 from adyton.planning.grids import room_for_noise
 
                 steps = room_for_noise(self.study, reading.sensitivity, steps)
-            return _made_once(noise_within, self._kind, reading.sensitivity, steps, LEVEL)  # type: ignore[arg-type]
-        return _made_once(noise_of_scale, self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]
+            return _made_once(noise_within, self._kind, reading.sensitivity, steps, LEVEL)
+        return _made_once(noise_of_scale, self._kind, reading.sensitivity, steps)
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = self.study.rule.noise_cost(units)
-        return _made_once(noise_for_cost, self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]
+        return _made_once(noise_for_cost, self._kind, reading.sensitivity, cost)
 
     def check_total(self, what: str) -> None:
         """For values whose width nobody can guarantee before the rows are read; they are never rounded."""

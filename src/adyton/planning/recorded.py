@@ -16,14 +16,14 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.rules import NoiseKind
 from adyton.kernel.ledger import Order
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.kernel.mechanisms import NOISES, Mechanism
 from adyton.kernel.sensitivity import Reading
 from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price, Pricing
 from adyton.query.request import Request
 from adyton.study import Study
 
-_KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in (GaussianNoise, GeometricNoise)}
+_KINDS: dict[str, NoiseKind] = {kind.name: kind for kind in NOISES}
 _KEY_READINGS = 2  # of a query whose groups are discovered, before those of its values
 
 

@@ -17,7 +17,7 @@ from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.kernel.accounting.noisy_reading import LEVEL, step_of
 from adyton.kernel.measurement import Due
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, QueryNoise
 from adyton.kernel.privacy import PureCost
 from adyton.kernel.sensitivity import Reading, Sensitivity
 from adyton.kernel.special.choice import Choice, of_one_value, of_scores
@@ -91,7 +91,7 @@ class SelectionPlan:
 
     candidates: Candidates
     machine: TopK[int]
-    values: GaussianNoise | GeometricNoise | None
+    values: QueryNoise | None
     price: Price
     due: Due = field(init=False)
     unproved = False
@@ -191,8 +191,11 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
 
 
 def plan_all_values(study: Study, selection: Selection, price: Price, left: int) -> AllValues | None:
-    """The same by releasing all values; None where candidates are no groups of one query."""
-    if selection.whole is None or study.one_by_one:
+    """The same by releasing all values; None where candidates are no groups of one query, or for noise of
+    which nobody proved how often it puts values out of order.
+    """
+    ordered = study.rule.noise in (GaussianNoise, GeometricNoise)
+    if selection.whole is None or study.one_by_one or not ordered:
         return None
     planned = partial(make_batch, study, [selection.whole], left=left)
     if price.by != "within":
@@ -257,7 +260,7 @@ def _near(candidates: Candidates, price: Price) -> SelectionPlan:
     scale = _largest(near, float(width / candidates.step))
     if scale is None:
         raise InvalidRequest("no selection comes that near")
-    values: GaussianNoise | GeometricNoise | None = None
+    values: QueryNoise | None = None
     if selection.with_value:
         kind = candidates.study.rule.noise
         values = noise_within(kind, candidates.one_value, float(width / candidates.step), LEVEL)

@@ -33,11 +33,12 @@ from adyton.kernel.ledger.base import counted
 from adyton.kernel.ledger.links import Cap
 from adyton.kernel.ledger.subjects import key_of_count
 from adyton.kernel.ledger.texts import released_from_text
+from adyton.kernel.mechanisms import GeometricNoise
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.sensitivity.reading import search_weights
 from adyton.kernel.terms.measures import Cdf, Mean, Quantile, Sum, Variance
 from adyton.kernel.terms.persons import TableOfPersons
-from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises
+from adyton.population.claims import NORMAL, Certain, CertainOfDescribed, GeometricNoises, Noise
 from adyton.population.position import Counted, Position
 from adyton.population.subset_ends import (
     Coin,
@@ -347,7 +348,11 @@ class Population(ABC):
             return []
         rows, noise = self._of_described
         noise *= self.level_of(context.at.query) / context.at.values
-        law = NORMAL if part.mechanism.gaussian else GeometricNoises(numbers or len(part.mechanism.scales))
+        law: Noise = NORMAL
+        if isinstance(part.mechanism, GeometricNoise):
+            law = GeometricNoises(numbers or len(part.mechanism.scales))
+        elif not part.mechanism.gaussian:
+            return []  # how far this noise goes is not proved
         return [CertainOfDescribed(context.known_units, part.nats + rows, noise, law)]
 
     @cached_property

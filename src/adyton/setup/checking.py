@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from adyton.certify.checked import CheckFinding, ColumnCheck, DiscoveryCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.opening import sources_of
-from adyton.engines.choosing import EngineLimits, engine_for, kind_of, path_or_table
+from adyton.engines.choosing import EngineLimits, engine_for, is_file_or_table, path_or_table
 from adyton.engines.loaded import comparable
 from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, CodedLoading, Surveyor
@@ -122,7 +122,7 @@ def _table(study: Study, table: Table, surveyor: Surveyor, wanted: CheckOptions)
 
 
 def _with_lines(checked: TableCheck, source: Any) -> TableCheck:
-    file = path_or_table(source) if kind_of(source) == "duckdb" else None
+    file = path_or_table(source) if is_file_or_table(source) else None
     return replace(checked, unreadable_lines=unreadable_lines(file))
 
 
@@ -180,7 +180,7 @@ def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Ite
     for table in study.tables if study.reserve is not None else ():
         found = persons[table.name]
         if study.unit.person is None:
-            if kind_of(sources[table.name]) != "duckdb":
+            if not is_file_or_table(sources[table.name]):
                 text = "rows of a database have no position to keep a reserve by: every query is refused"
                 yield CheckFinding(table.name, None, "reserve", None, text)
         elif found is not None and found[0] not in ("integer", "text"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from adyton.certify import RoundedGuarantee
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up, positive, rational
 from adyton.kernel.exact.outward import SAFE
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, QueryNoise
 from adyton.kernel.noise import Bits, SystemBits
 from adyton.kernel.privacy import ADJACENCIES
 from adyton.kernel.sensitivity import Sensitivity
@@ -54,11 +55,14 @@ _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
 }
 
 
-def _geometric(target: AuditTarget) -> Iterator[Trial]:
+def _pure(kind: type[QueryNoise], name: str, target: AuditTarget) -> Iterator[Trial]:
+    """Noise whose cost is an epsilon."""
     for pair_name, (sensitivity, pair) in _PAIRS.items():
-        noise = noise_for_cost(GeometricNoise, sensitivity, target.epsilon)
-        claim = RoundedGuarantee(float_up(noise.cost(sensitivity).epsilon), 0.0)
-        yield Trial("geometric", pair_name, sensitivity.adjacency, _repeated(noise, target.bits), pair, claim)
+        noise = noise_for_cost(kind, sensitivity, target.epsilon)
+        epsilon = noise.cost(sensitivity).pure
+        assert epsilon is not None
+        claim = RoundedGuarantee(float_up(epsilon), 0.0)
+        yield Trial(name, pair_name, sensitivity.adjacency, _repeated(noise, target.bits), pair, claim)
 
 
 def _gaussian(target: AuditTarget) -> Iterator[Trial]:
@@ -70,7 +74,7 @@ def _gaussian(target: AuditTarget) -> Iterator[Trial]:
         yield Trial("gaussian", pair_name, sensitivity.adjacency, mechanism, pair, claim, mu=true_mu)
 
 
-def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[Any, int], Any]:
+def _repeated(noise: QueryNoise, bits: Bits) -> Callable[[Any, int], Any]:
     """n releases of the same integers, one in each row."""
 
     def release(exact: list[list[int]], n: int) -> Any:
@@ -87,7 +91,12 @@ def _queries(accounting: str, target: AuditTarget) -> Iterator[Trial]:
 
 
 CATALOGUE: tuple[AuditedMechanism, ...] = (
-    AuditedMechanism("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
+    AuditedMechanism(
+        "geometric",
+        "two-sided geometric noise (discrete Laplace)",
+        partial(_pure, GeometricNoise, "geometric"),
+        ("laplace",),
+    ),
     AuditedMechanism("gaussian", "rounded Gaussian noise", _gaussian),
     *(*surveyed.ENTRIES, *selections.ENTRIES, *sparse_vectors.ENTRIES, *workloads.ENTRIES),
     *for_each_accounting("queries", "whole queries through a curator", _queries),

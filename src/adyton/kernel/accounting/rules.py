@@ -21,11 +21,11 @@ from adyton.kernel.accounting import gaussian, zcdp
 from adyton.kernel.exact import UNITS_PER_ONE, float_down, float_up, units_down, units_up
 from adyton.kernel.exact.outward import square_root_up
 from adyton.kernel.exact.search import largest_real
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise, QueryNoise
 from adyton.kernel.privacy import BoundedRangeCost, Cost, Guarantee, PureCost
 
 AccountingName = Literal["gdp", "zcdp", "pure"]
-NoiseKind = type[GaussianNoise] | type[GeometricNoise]
+NoiseKind = type[QueryNoise]
 ChoiceCost = type[PureCost] | type[BoundedRangeCost]
 ACCOUNTING_NAMES: tuple[AccountingName, ...] = get_args(AccountingName)
 
@@ -46,7 +46,7 @@ class Accounting(ABC):
     name: ClassVar[AccountingName]
     theorems: ClassVar[tuple[str, ...]]  # ids of those that license the total
     of_pure: ClassVar[tuple[str, ...]]  # ids of those that license what an epsilon costs
-    noise: ClassVar[NoiseKind]  # what is added to numbers: the noise that it prices best
+    noise: ClassVar[NoiseKind]  # what is added to numbers; normal, unless ``capped``
     choice: ClassVar[ChoiceCost]  # what a private choice costs: by its range, unless only its epsilon counts
     per_rho: ClassVar[int | None]  # how many of its units are one of rho; None where epsilons are added up
     capped: ClassVar[bool]  # whether validity pays for everything from one cap that was fixed in advance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import float_up
@@ -48,6 +48,17 @@ class Mechanism(Protocol):
 
     def at(self, *coordinates: int) -> Mechanism:
         """The noise of some coordinates alone: to say how wrong they may be, never to price them."""
+        ...
+
+
+class QueryNoise(Mechanism, Protocol):
+    """Noise for queries: its scales are all of it.  Their spreads add up in squares if it is ``gaussian``."""
+
+    def __init__(self, scales: Scales) -> None: ...
+
+    @classmethod
+    def for_cost(cls, sensitivity: Sensitivity, cost: Fraction, relative: Scales = ..., /) -> Self:
+        """The least noise in these proportions that costs so much: mu**2 if ``gaussian``, else epsilon."""
         ...
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact.cells import whole
 from adyton.kernel.measurement import Due, ReadOnce, Source
-from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
+from adyton.kernel.mechanisms import QueryNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.noise.refine import Integers
 from adyton.kernel.privacy import Adjacency, Cost, PureCost
@@ -42,7 +42,7 @@ class Choice(ReadOnce):
     readings: tuple[Reading, ...]
     machine: TopK[int]
     largest: bool
-    values: GaussianNoise | GeometricNoise | None = None
+    values: QueryNoise | None = None
 
     def due(self, protection: Protection) -> Due:
         """What the choice and the values cost together.
@@ -59,7 +59,7 @@ class Choice(ReadOnce):
             radii = ((self.values.radius(one_value), self.machine.k),)
         amount = protection.rule.amount(ComposedCost(((self.machine.cost(), 1), *values)))
         paid = protection.rule.validity(PureCost(self.exchanged), ComposedCost(radii))
-        gaussian = ((self.machine.k, paid[0]),) if isinstance(self.values, GaussianNoise) else ()
+        gaussian = ((self.machine.k, paid[0]),) if self.values is not None and self.values.gaussian else ()
         return Due(amount, *paid, gaussian=gaussian)
 
     @property

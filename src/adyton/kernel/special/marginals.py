@@ -12,6 +12,7 @@ from adyton.kernel.accounting import Accounting
 from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import UNITS_PER_ONE, units_up
 from adyton.kernel.measurement import Due, ReadOnce, Source
+from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.noise import Bits
 from adyton.kernel.privacy import PrivacyUnit, PureCost
 from adyton.kernel.protection import Protection
@@ -109,6 +110,8 @@ def step_for(rule: Accounting, moved: Sensitivity, units: int) -> AdaptiveRound:
     epsilon = rule.largest_epsilon(units // SELECTING, rule.choice)
     selecting = rule.amount(rule.choice(epsilon))
     noise = rule.noise.for_cost(moved, rule.noise_cost(units - units // SELECTING))
+    if not isinstance(noise, GaussianNoise | GeometricNoise):
+        raise InvalidRequest("marginals are measured with Gaussian or geometric noise alone")
     step = AdaptiveRound(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
     assert step.units <= units
     return step

@@ -25,7 +25,7 @@ from adyton.query.groups import Grouped
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Query
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape, remarked
-from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
+from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
 from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers
 from adyton.query.sql.expressions import OPERATORS, SqlText
 from adyton.query.sql.from_clause import read_from
@@ -35,9 +35,7 @@ from adyton.query.sql.groups import Item, read_group, read_groups, read_histogra
 from adyton.query.sql.names import calls
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
-from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
-from adyton.query.sql.rewrite.extremes import EXTREMES
-from adyton.query.sql.rewrite.truths import TRUTHS
+from adyton.query.sql.rewrite import REWRITTEN_FUNCTIONS, SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import LONGEST_TEXT, KnownNames, query_tree, syntax_tree
 from adyton.query.text import group_value_text
@@ -55,7 +53,6 @@ _CUTS = ("CEIL", "CEILING", "FLOOR", "TRUNC", "TRUNCATE")
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 SET_CLAUSES = ("rollup", "cube", "grouping_sets")
 _BEHIND = ("order", "limit", "offset")
-_REWRITTEN = {*TRUTHS, *COMMON, *DISTINCT, *EXTREMES}
 FUNCTIONS = (
     *AGGREGATES,
     *ROW_FUNCTIONS,
@@ -64,8 +61,7 @@ FUNCTIONS = (
     "GROUPING",
     *CASTS,
     *RELEASED_FUNCTIONS,
-    *TRUTHS,
-    *EXTREMES,
+    *sorted(REWRITTEN_FUNCTIONS.difference(AGGREGATES)),
 )
 
 
@@ -196,7 +192,7 @@ def read_select(source: SqlText, options: Options, tree: exp.Expr, tables: Seque
 
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
-    if calls(node, _REWRITTEN):
+    if calls(node, REWRITTEN_FUNCTIONS):
         return True
     if type(node) in OPERATORS:
         return type(node.this) is type(node.args["expression"]) is exp.Literal  # 1 = 1

@@ -6,7 +6,7 @@ Pages go through the same desk as the API: rates, places, roles and the grid are
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -25,7 +25,7 @@ from adyton.transports.http.desk import Desk
 from adyton.transports.http.intake import read_body
 from adyton.transports.http.limits import COOKIES
 from adyton.transports.pages.forms import Form, check_charset, parsed_form
-from adyton.transports.pages.navigation import entry, links
+from adyton.transports.pages.navigation import PageEntry, links
 from adyton.transports.pages.problems import problem_of
 from adyton.transports.pages.rendering import rendered
 from adyton.transports.pages.sessions import WAY, WebSession, WebSessions
@@ -126,13 +126,14 @@ class Page:
     ) -> Response:
         """A whole page.  ``here`` is its title in the navigation, ``of`` the study or holdout it is about."""
         house, visitor = self.desk.house, self._visitor
-        known = entry(here)
+        pages: Sequence[PageEntry] = self.request.app.state.pages
+        known = next((page for page in pages if page.title == here), None)
         beside = {
             "here": here,
             "of": of,
             "logged_in": visitor is not None,
-            "links": links(house, visitor, here) if visitor is not None else [],
-            "tabs": links(house, visitor, here, of) if visitor is not None and of is not None else [],
+            "links": links(pages, house, visitor, here) if visitor is not None else [],
+            "tabs": links(pages, house, visitor, here, of) if visitor is not None and of is not None else [],
             "help": known.help if known is not None else None,
             "problem": None,
             "who": visitor.identity(of) if visitor is not None and of is not None else None,

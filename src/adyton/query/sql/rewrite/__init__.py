@@ -82,6 +82,11 @@ RULES = (
     Rule(count_values, (exp.Distinct, *COMMON, *DISTINCT)),  # MODE(x): the counts of all values of x
 )
 
+REWRITTEN_FUNCTIONS = frozenset(
+    word for rule in RULES for word in rule.where if isinstance(word, str) and word != SCHEMA
+)
+"""Functions of SQL that rules put something else in the place of."""
+
 
 def rewritten(
     source: SqlText, tree: exp.Expr, tables: Sequence[Table], rules: Sequence[Rule] = RULES
