@@ -22,7 +22,7 @@ import httpx2
 from engines import row
 
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TESTS, TEXT
 from service import Client as PlainClient

@@ -33,7 +33,7 @@ import pandas as pd
 import psycopg
 
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, Client, _helpers
 

@@ -19,7 +19,7 @@ from engines import row
 
 import adyton
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 

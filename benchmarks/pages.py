@@ -28,7 +28,7 @@ from adyton.curator import open_study
 from adyton.kernel.ledger import Header, SqliteLedger
 from adyton.service.house import House
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.pages.rendering import ASSETS, asset_path, environment

@@ -18,7 +18,7 @@ import psycopg
 from engines import row
 
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.tokens import Tokens
 from service import FREE_OF_LIMITS, TEXT, Client, _helpers, _study
 

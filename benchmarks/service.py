@@ -34,7 +34,7 @@ from engines import row
 import adyton
 from adyton.certify import json_text
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
+from adyton.operations.roles import Role
 from adyton.service.tokens import Tokens
 
 TESTS = Path(__file__).parent.parent / "tests"

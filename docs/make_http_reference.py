@@ -1,5 +1,7 @@
 # ruff: noqa: E501
-"""Writes docs/reference/openapi.json and docs/reference/http.md from the routes, the roles and the server file."""
+"""Writes docs/reference/openapi.json, http.md and the tables of mcp.md, from the tables of operations and roles and
+from the server file.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from adyton.operations.roles import ALLOWED, Role
+from adyton.operations.table import operations
 from adyton.service.house import House
 from adyton.service.limits import LIMITS
-from adyton.service.roles import ALLOWED, Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
+from adyton.transports.mcp.tools import TOOLS
 
 HERE = Path(__file__).parent / "reference"
 HEAD = """# HTTP
@@ -99,6 +103,13 @@ MEANINGS = {
 }
 
 
+BEFORE_TOOLS, BEHIND_TOOLS = "## Tools\n\n", "Arguments that the schema does not name"
+WHO_MAY = (
+    "Who may do what is the [table of roles](http.md#roles); a list of tools has those that the token may use on something. "
+    "There is no other tool: none raises a budget, shows rows, makes or names a token, or takes a path."
+)
+
+
 def document() -> dict[str, Any]:
     """The document that a server shows; it depends on no study."""
     app = make_app(House((), Settings()))
@@ -107,9 +118,15 @@ def document() -> dict[str, Any]:
 
 
 def page(told: dict[str, Any]) -> str:
-    lines = [HEAD, "## Routes\n", "| route | what it does |", "|---|---|"]
+    lines = [HEAD, "## Routes\n", "| route | what it does | cost | who may |", "|---|---|---|---|"]
+    known = {(one.route, "get" if one.get else "post"): one for one in operations()}
     for path, methods in sorted(told["paths"].items()):
-        lines += [f"| `{method.upper()} {path}` | {known['summary']} |" for method, known in methods.items()]
+        for method, described in methods.items():
+            one = known.get((path, method))
+            beside = (
+                "free | anybody" if one is None else f"{one.cost} | {one.action or 'whoever has a token'}"
+            )
+            lines.append(f"| `{method.upper()} {path}` | {described['summary']} | {beside} |")
     lines += ["", "## Roles\n", f"| who may | {' | '.join(Role)} |", "|---|" + "---|" * len(Role)]
     for action, roles in ALLOWED.items():
         lines.append(f"| {action} | {' | '.join('yes' if role in roles else 'no' for role in Role)} |")
@@ -129,7 +146,32 @@ def page(told: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n" + OIDC
 
 
+def tools() -> str:
+    """The section of mcp.md about tools."""
+    lines = ["| tool | what it does | may do it who may | costs |", "|---|---|---|---|"]
+    for name, tool in TOOLS.items():
+        does = "; ".join(dict.fromkeys(f"{one.help[:1].lower()}{one.help[1:]}" for one in tool.operations))
+        who = "; ".join(dict.fromkeys(one.action or "hold a token" for one in tool.operations))
+        lines.append(f"| `{name}` | {does} | {who} | {tool.operations[0].cost} |")
+    lines += ["", WHO_MAY, "", "| argument | of which tools | meaning |", "|---|---|---|"]
+    of: dict[tuple[str, str], list[str]] = {}
+    for name, tool in TOOLS.items():
+        for argument, field in tool.takes.model_fields.items():
+            of.setdefault((argument, field.description or ""), []).append(f"`{name}`")
+    lines += [
+        f"| `{argument}` | {', '.join(names)} | {meaning} |" for (argument, meaning), names in of.items()
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def with_tools(page: str) -> str:
+    """The page of MCP with this section."""
+    before, rest = page.split(BEFORE_TOOLS)
+    return before + BEFORE_TOOLS + tools() + BEHIND_TOOLS + rest.partition(BEHIND_TOOLS)[2]
+
+
 if __name__ == "__main__":
     made = document()
     (HERE / "openapi.json").write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     (HERE / "http.md").write_text(page(made), encoding="utf-8")
+    (HERE / "mcp.md").write_text(with_tools((HERE / "mcp.md").read_text(encoding="utf-8")), encoding="utf-8")

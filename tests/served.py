@@ -20,9 +20,9 @@ import pandas as pd
 from fastapi.testclient import TestClient
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.house import House
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from processes import Command

@@ -21,8 +21,8 @@ from test_A26_hostile_sql import RAW
 
 import adyton
 import loops
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.mcp.tools import TOOLS
 from agents import META, VERSION, Doors, agent_at, called, with_doors
@@ -133,6 +133,21 @@ FINE: dict[str, dict[str, Any]] = {
     "budget": {"name": "people"},
     "score_on_holdout": {"holdout": "people", "predictions": [1]},
     "compare_on_holdout": {"holdout": "people", "first": [1], "second": [0]},
+    "submit_on_holdout": {"holdout": "people", "predictions": [1]},
+    "best_on_holdout": {"holdout": "people", "models": {"one": [1]}},
+    "close_holdout": {"holdout": "people", "predictions": [1]},
+    "standings": {"holdout": "people"},
+    "scores": {"holdout": "people"},
+    "receipts": {"name": "people"},
+    "verify": {"name": "people"},
+    "try_many_on_mock": {"study": "people", "queries": [COUNT], "epsilon": 0.01},
+    "last_look": {"study": "people", "alpha": 0.05},
+    "suggest_bounds": {"study": "people", "column": "income", "epsilon": 0.01},
+    "preview_monitor": {"study": "people", "positives": 1, "epsilon": 0.01},
+    "open_monitor": {"study": "people", "positives": 1, "epsilon": 0.01},
+    "monitor": {"study": "people", "number": 1},
+    "feed_monitor": {"study": "people", "number": 1, "query": COUNT, "above": 1},
+    "close_monitor": {"study": "people", "number": 1},
 }
 PLACES = [
     (place, tool) for tool, given in FINE.items() for place in ("study", "name", "holdout") if place in given

@@ -24,9 +24,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.http import desk
 from adyton.transports.http.crowd import Crowd, Faults

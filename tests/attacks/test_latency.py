@@ -23,8 +23,8 @@ import pandas as pd
 import pytest
 
 import slow_engine
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from how_often import LONG, often
 from served import server, write_study

@@ -24,8 +24,8 @@ import httpx2
 import pytest
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from postgres_server import NoServer, postgres_server
 from served import Server, bearer, server, write_study

@@ -20,8 +20,8 @@ import pytest
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from postgres_server import PATIENCE, NoServer, _account, _await, binaries, postgres_server
 from served import bearer, served, server, write_study

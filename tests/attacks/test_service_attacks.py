@@ -19,11 +19,11 @@ import loops
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest, Unauthenticated
 from adyton.holdout.methods.options import Ladder
+from adyton.operations.roles import Role
 from adyton.service import grid, oidc
 from adyton.service.gate import network_of
 from adyton.service.identity import Identity
 from adyton.service.oidc import ProviderKeys
-from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.studies import READING, ServedStudy
 from adyton.service.tokens import Tokens

@@ -20,8 +20,8 @@ import pytest
 
 import adyton
 import loops
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.pg.catalog.reading import Catalog
 from adyton.transports.pg.ends import without_ends

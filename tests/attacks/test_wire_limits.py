@@ -18,9 +18,9 @@ import pandas as pd
 import psycopg
 import pytest
 
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.pg import parameters, results

@@ -24,8 +24,8 @@ import psycopg
 import pytest
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.pg.talking.cancelling import Cancels
 from held_engine import PLACES, wait_until

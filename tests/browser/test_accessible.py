@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from adyton.service.roles import Role, may
+from adyton.operations.roles import Role, may
 from adyton.transports.pages.navigation import ENTRIES
 from browsers import ROLES, Site, Visit, visit
 from hostile_names import HOSTILE, NAME, PATH

@@ -24,9 +24,9 @@ from adyton.kernel.schema import (
     Table,
     TextColumn,
 )
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.roles import Role
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity
 from golden.ledgers import Story, Tale

@@ -22,11 +22,11 @@ from adyton.errors import BudgetRefused, PrivacyRefused, RequestIdUsed
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn
+from adyton.operations.roles import Role
 from adyton.planning.price import price_of
 from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.roles import Role
 from adyton.study import Validity
 from how_often import often
 from kept_rows import open_kept

@@ -10,9 +10,9 @@ import pytest
 
 import adyton
 from adyton.kernel.exact import rational
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.roles import Role
 from kept_rows import open_kept
 from served import write_study
 

@@ -31,10 +31,10 @@ from adyton.kernel.schema import (
     Table,
     TextColumn,
 )
+from adyton.operations.roles import role_named
 from adyton.population.reserve import ReserveLook, opening_in
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.roles import role_named
 from adyton.setup.amending import amend
 from adyton.setup.checking import check_study
 from adyton.setup.reserve import look_at_reserve, open_reserve

@@ -12,10 +12,10 @@ import pytest
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, SessionRefused
 from adyton.kernel.ledger import Header, MemoryLedger, Order
+from adyton.operations.roles import Role
 from adyton.service.agents.sessions import AgentSessions, Caps, Turns
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
-from adyton.service.roles import Role
 from adyton.service.settings import Settings, read_settings
 
 LIMIT = 1_000

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.studies import ServedStudy
 from served import COUNT, Served, served, write_study
 

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
 from served import COUNT, Server

@@ -26,8 +26,8 @@ from adyton.curator.mock import MockAnswer
 from adyton.kernel.ledger import Order
 from adyton.kernel.schema import BooleanColumn
 from adyton.monitors.open_monitor import OpenMonitor
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from broken_line import BrokenLine, changed, reply
 from how_often import LONG

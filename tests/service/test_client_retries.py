@@ -16,8 +16,8 @@ import adyton
 from adyton import errors
 from adyton.client import RemoteStudy
 from adyton.client.faults import InterruptedOnTheWay
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from broken_line import AFTER, BEFORE, HALF, SLOW, BrokenLine, broken_line, reply
 from how_often import LONG

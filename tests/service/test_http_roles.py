@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.service.roles import ALLOWED, Action, Role, may
+from adyton.operations.roles import ALLOWED, Action, Role, may
 from served import COUNT, Served, served, write_holdout, write_study
 
 GUESSES = np.zeros(2000, int).tolist()

@@ -22,8 +22,8 @@ from mcp_types import CallToolRequestParams
 from prometheus_client import generate_latest
 
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.operations.roles import Action, Role, may
 from adyton.service import grid
-from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.mcp.server import Agents
@@ -34,6 +34,7 @@ from served import COUNT, QUICK, write_holdout, write_study
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 GUESSES = np.zeros(2000, int).tolist()
 OTHERS = [1, *GUESSES[1:]]
+NEWEST = "the newest receipt"
 # Each tool with what it takes: the action that it is, and arguments that are fine in themselves.
 CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "list_studies": (None, {}),
@@ -43,11 +44,27 @@ CALLS: dict[str, tuple[Action | None, dict[str, Any]]] = {
     "ask_many": (Action.ASK, {"study": "people", "queries": [COUNT, GROUPS], "within": 100}),
     "try_on_mock": (Action.TRY, {"study": "people", "query": COUNT, "within": 100}),
     "budget": (Action.BUDGET, {"name": "people"}),
+    "try_many_on_mock": (Action.TRY, {"study": "people", "queries": [COUNT, GROUPS], "within": 100}),
+    "last_look": (Action.ALL_RECEIPTS, {"study": "people", "alpha": 0.05}),
+    "suggest_bounds": (Action.ASK, {"study": "people", "column": "income", "share": 0.1}),
+    "preview_monitor": (Action.PREVIEW, {"study": "people", "positives": 1, "share": 0.01}),
+    "open_monitor": (Action.ASK, {"study": "people", "positives": 1, "share": 0.01}),
+    "monitor": (Action.ASK, {"study": "people", "number": NEWEST}),
+    "feed_monitor": (Action.ASK, {"study": "people", "number": NEWEST, "query": COUNT, "above": 10}),
+    "close_monitor": (Action.ASK, {"study": "people", "number": NEWEST}),
+    "receipts": (Action.OWN_RECEIPTS, {"name": "people"}),
+    "verify": (Action.VERIFY, {"name": "people"}),
+    "standings": (Action.STANDINGS, {"holdout": "test"}),
+    "scores": (Action.OWN_RECEIPTS, {"holdout": "test"}),
+    "submit_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES, "name": "a model"}),
+    "best_on_holdout": (Action.SCORE, {"holdout": "test", "models": {"a": GUESSES, "b": OTHERS}}),
+    "close_holdout": (Action.CLOSE, {"holdout": "ending", "predictions": GUESSES}),
     "score_on_holdout": (Action.SCORE, {"holdout": "test", "predictions": GUESSES}),
     "compare_on_holdout": (Action.SCORE, {"holdout": "test", "first": GUESSES, "second": OTHERS}),
 }
 ASKED = {"study": "people", "query": COUNT}
 NAMES = ("study", "holdout", "name")
+CHARGED = ("ask", "ask_many", "suggest_bounds", "open_monitor")
 PATIENCE = 30.0
 QUERYING = ("preview", "ask", "ask_many", "try_on_mock")
 ROOT = Path(__file__).parents[2]
@@ -55,11 +72,28 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    return [write_study(tmp_path), write_study(tmp_path, "other"), write_holdout(tmp_path)]
+    holdouts = [write_holdout(tmp_path), write_holdout(tmp_path, "ending")]
+    return [write_study(tmp_path), write_study(tmp_path, "other"), *holdouts]
 
 
 def of(tool: str) -> str:
-    return "test" if "holdout" in tool else "people"
+    """What its arguments name."""
+    arguments = CALLS[tool][1]
+    return next((str(arguments[name]) for name in NAMES if name in arguments), "people")
+
+
+def role_for(tool: str) -> Role:
+    action = CALLS[tool][0]
+    return Role.ANALYST if action is None or may(Role.ANALYST, action) else Role.OWNER
+
+
+async def ready(doors: Doors, headers: dict[str, str], arguments: dict[str, Any]) -> dict[str, Any]:
+    """With the number of a monitor that was just opened, where one is meant."""
+    if arguments.get("number") != NEWEST:
+        return arguments
+    async with doors.http(headers) as http:
+        opened = await http.post("/v1/studies/people/monitors", json={"positives": 2, "share": 0.001})
+    return {**arguments, "number": opened.json()["receipt"]["number"] if opened.status_code == 200 else 1}
 
 
 def test_every_tool_answers_in_words_and_in_structure(files: list[Path]) -> None:
@@ -68,10 +102,14 @@ def test_every_tool_answers_in_words_and_in_structure(files: list[Path]) -> None
     async def work(doors: Doors) -> None:
         for mode in ("auto", "legacy"):
             for tool, (_, arguments) in CALLS.items():
-                headers = doors.made(f"{mode} {tool}", study=of(tool), budget_share="0.5")
+                role = role_for(tool)
+                share = {} if tool == "close_holdout" else {"budget_share": "0.5"}
+                headers = doors.made(f"{mode} {tool}", role, study=of(tool), **share)
+                known = {one for one, (action, _) in CALLS.items() if action is None or may(role, action)}
+                given = await ready(doors, headers, arguments)
                 async with doors.agent(headers, mode) as agent:
-                    assert {one.name for one in (await agent.list_tools()).tools} == set(TOOLS) == set(CALLS)
-                    result = await agent.call_tool(tool, arguments)
+                    assert {one.name for one in (await agent.list_tools()).tools} == known
+                    result = await agent.call_tool(tool, given)
                 assert not result.is_error, said(result)
                 assert "Next: " in said(result)
                 assert "onfidence interval" not in said(result)
@@ -107,8 +145,10 @@ def test_every_role_at_every_tool(files: list[Path]) -> None:
     async def work(doors: Doors) -> None:
         for role in Role:
             for tool, (action, arguments) in CALLS.items():
-                async with doors.http(doors.made(f"{role}", role, study=of(tool))) as http:
-                    result = (await called(http, tool, arguments)).json()["result"]
+                headers = doors.made(f"{role}", role, study=of(tool))
+                given = await ready(doors, headers, arguments)
+                async with doors.http(headers) as http:
+                    result = (await called(http, tool, given)).json()["result"]
                 allowed = action is None or may(role, action)
                 assert result.get("isError", False) is not allowed, (role, tool, result)
                 if not allowed:
@@ -233,8 +273,9 @@ def test_what_does_not_exist_and_what_is_not_yours_look_the_same(files: list[Pat
                 if action is None:
                     continue
                 place = next(name for name in NAMES if name in arguments)
+                given = {**arguments, "number": 1} if "number" in arguments else arguments
                 foreign, missing = [
-                    (await called(http, tool, {**arguments, place: name})).content
+                    (await called(http, tool, {**given, place: name})).content
                     for name in (arguments[place], "nothing")
                 ]
                 assert foreign == missing
@@ -351,7 +392,9 @@ def test_no_tool_has_a_word_for_a_limit_a_token_or_a_path() -> None:
     words = {word for tool in TOOLS.values() for word in tool.takes.model_fields}
     assert words == {
         "name", "study", "holdout", "query", "queries", "predictions", "guess", "first", "second", "within",
-        "epsilon", "share", "scale", "expected_rows", "expect", "dialect", "strategy", "request",
+        "epsilon", "share", "scale", "expected_rows", "expect", "dialect", "strategy", "request", "alpha", "p_value",
+        "null", "method", "column", "low_fraction", "high_fraction", "where", "positives", "of", "numeric", "refresh",
+        "number", "above", "after", "last", "head", "entrant", "models", "scores",
     }  # fmt: skip
     assert all(tool.takes.model_json_schema()["additionalProperties"] is False for tool in TOOLS.values())
 
@@ -374,11 +417,13 @@ def test_answers_that_read_data_leave_on_the_grid_and_nothing_else_waits(
 
     async def work(doors: Doors) -> None:
         for tool, (_, arguments) in CALLS.items():
-            async with doors.http(doors.made(f"{tool}", study=of(tool))) as http:
+            headers = doors.made(f"{tool}", role_for(tool), study=of(tool))
+            given = await ready(doors, headers, arguments)
+            async with doors.http(headers) as http:
                 for waits in (True, False):  # the second time it is a repeat
                     slept.clear()
-                    assert not (await called(http, tool, arguments)).json()["result"].get("isError")
-                    reads = (tool in ("ask", "ask_many") and waits) or tool.endswith("on_holdout")
+                    assert not (await called(http, tool, given)).json()["result"].get("isError")
+                    reads = (tool in CHARGED and waits) or "holdout" in tool or tool == "feed_monitor"
                     assert any(seconds > 0 for seconds in slept) is reads, tool
         async with doors.http(doors.made("late")) as http:
             failing.append(True)
@@ -492,7 +537,7 @@ def test_what_nobody_expected_is_told_by_its_kind_alone(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("canary 8675309")
 
-    monkeypatch.setattr(ServedStudy, "ask", broken)
+    monkeypatch.setattr(ServedStudy, "perform", broken)
 
     async def work(doors: Doors) -> None:
         async with doors.agent(doors.made("ana")) as agent:
@@ -542,20 +587,15 @@ def test_nothing_that_was_typed_is_counted_or_logged(
 
 
 def test_the_page_names_every_tool_and_every_argument() -> None:
-    """Mutant: a tool or an argument more."""
+    """Written by docs/make_http_reference.py.  Mutant: a tool or an argument more."""
     page = (ROOT / "docs" / "reference" / "mcp.md").read_text(encoding="utf-8")
     section = page.partition("## Tools")[2].partition("## Results")[0]
     tools, arguments = section.split("| argument |")
     assert re.findall(r"^\| `(\w+)` \|", tools, flags=re.MULTILINE) == list(TOOLS)
     listed = {
         (word, tool)
-        for words, whose in re.findall(r"^\| (`.+?) \| (.+?) \|", arguments, flags=re.MULTILINE)
-        for word in re.findall(r"`(\w+)`", words)
-        for tool in (
-            [name for name in TOOLS if name in QUERYING]
-            if "those" in whose
-            else re.findall(r"`(\w+)`", whose)
-        )
+        for word, whose in re.findall(r"^\| `(\w+)` \| (.+?) \|", arguments, flags=re.MULTILINE)
+        for tool in re.findall(r"`(\w+)`", whose)
     }
     assert listed == {(word, name) for name, tool in TOOLS.items() for word in tool.takes.model_fields}
 

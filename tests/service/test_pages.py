@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.service.roles import Role, may
+from adyton.operations.roles import Role, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.answers import MOST
 from adyton.transports.pages.house import planning

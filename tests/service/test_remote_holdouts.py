@@ -17,8 +17,8 @@ from adyton import errors
 from adyton.client import ServerConnection
 from adyton.holdout import Gaussian, Holdout, Ladder, Leaderboard, SparseValidate, Thresholds
 from adyton.holdout.facts import read_facts, read_labels
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
 from broken_line import broken_line, changed

@@ -11,10 +11,10 @@ import pytest
 import adyton
 from adyton.curator.opening import accept_copy
 from adyton.kernel.ledger import MemoryLedger
+from adyton.operations.roles import Role
 from adyton.service import repeats
 from adyton.service.identity import Identity
 from adyton.service.repeats import Repeats
-from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.desk import Desk
@@ -200,17 +200,17 @@ def test_what_was_made_while_others_were_charged_is_never_found(
     house: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It tells what was left before.  Mutant: the stamp is taken when the answer is there."""
-    ana, ben, ask = house.made("ana"), house.made("ben"), ServedStudy.ask
+    ana, ben, ask = house.made("ana"), house.made("ben"), ServedStudy.perform
     assert house.ask(ana, within=50).status_code == 200
 
-    def overtaken(self: ServedStudy, who: Identity, *words: Any) -> Any:
-        answers = ask(self, who, *words)
+    def overtaken(self: ServedStudy, operation: Any, who: Identity, words: Any) -> Any:
+        answers = ask(self, operation, who, words)
         if who.name == "ana":
             assert house.ask(ben, OTHER, within=50).status_code == 200
         return answers
 
     with monkeypatch.context() as patched:
-        patched.setattr(ServedStudy, "ask", overtaken)
+        patched.setattr(ServedStudy, "perform", overtaken)
         late = house.ask(ana, within=50).json()
     now = house.ask(ana, within=50).json()
     assert late["spent"]["amount"] != now["spent"]["amount"] == spent(house, ana)

@@ -69,8 +69,8 @@ def test_the_doctor_finds_what_is_wrong(tmp_path: Path) -> None:
     assert "there is no file nope.toml" in json.dumps(missing)
     assert well["limits"] == json.loads(json.dumps(Settings().limits))
     tokens = Tokens(study)
+    from adyton.operations.roles import Role
     from adyton.service.identity import Identity
-    from adyton.service.roles import Role
 
     tokens.make(Identity("boss", Role.OWNER))
     (tmp_path / "server.secret").chmod(0o644)

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
+from adyton.operations.roles import Role
 from adyton.service import beside
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
 from processes import APART

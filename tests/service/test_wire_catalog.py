@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 import adyton
+from adyton.operations.roles import Role
 from adyton.service.identity import Identity
-from adyton.service.roles import Role
 from adyton.service.studies import ServedStudy
 from adyton.transports.pg.catalog import limits
 from adyton.transports.pg.catalog.layout import relations

@@ -22,8 +22,8 @@ import pytest
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import EngineFailed, InvalidRequest, LedgerCorrupt
+from adyton.operations.roles import Action, Role, may
 from adyton.service.doctor import examine
-from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.show import number

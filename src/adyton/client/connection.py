@@ -12,18 +12,17 @@ from adyton.client.access import Access
 from adyton.client.address import path_of
 from adyton.client.holdouts import RemoteHoldout, RemoteLeaderboard
 from adyton.client.line import HttpTransport, Manner
+from adyton.client.remote import Remote
 from adyton.client.studies import RemoteStudy
 from adyton.errors import InvalidRequest, Unreachable
+from adyton.operations.server import ServerOperations
 from adyton.show import Sheet, Shown
 
 API = "1"  # of what is spoken here
 
 
-class ServerConnection(Shown):
+class ServerConnection(ServerOperations, Remote, Shown):
     """A server and a token.  Made by ``adyton.connect``; threads may share it."""
-
-    def __init__(self, line: HttpTransport) -> None:
-        self._line = line
 
     @property
     def url(self) -> str:
@@ -32,11 +31,11 @@ class ServerConnection(Shown):
 
     def studies(self) -> list[str]:
         """The names of the studies that this token is for."""
-        return self._line.get("/v1/studies", partial(_names, "studies"))
+        return self._line.get(self._path(ServerOperations.studies), partial(_names, "studies"))
 
     def holdouts(self) -> list[str]:
         """The names of the holdouts that this token is for."""
-        return self._line.get("/v1/holdouts", partial(_names, "holdouts"))
+        return self._line.get(self._path(ServerOperations.holdouts), partial(_names, "holdouts"))
 
     def study(self, name: str) -> RemoteStudy:
         """A study by its name, with the methods of ``adyton.Curator``."""

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from adyton.client.address import path_of
 from adyton.client.chain import HoldoutChain
-from adyton.client.line import HttpTransport, LeftOpen, each
-from adyton.client.wording import words_of
+from adyton.client.line import HttpTransport, LeftOpen
+from adyton.client.remote import Remote
+from adyton.curator.receipts import receipt_told
 from adyton.errors import InvalidRequest
 from adyton.holdout.answers.best import ModelChoice, named_models
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.leaderboard import LeaderboardEntry, standings_sheet
-from adyton.holdout.score import Comparison, HoldoutBudget, Score
+from adyton.holdout.score import Score
 from adyton.holdout.scorer import check_candidates, check_no_guess, points, predictions_for
 from adyton.holdout.senders import Sender
 from adyton.kernel.exact import Number, whole
 from adyton.kernel.ledger import Verification
 from adyton.kernel.ledger.texts import check_head
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.operations.operation import Operation
+from adyton.operations.results import ReceiptTable
+from adyton.operations.words import VOCABULARY
 from adyton.show import Sheet, Shown
 
 _PREDICTIONS = "predictions are a list of numbers, of booleans or of strings, one for each item"
-_AGAIN = "send the same again: if it was charged, the answer is kept, and free"
-_Paid = TypeVar("_Paid", Score, Comparison, ModelChoice)
 _BY_TOKEN = "the name under which a score is kept is that of the token: leave it out"
 
 
-class RemoteHoldout(LeftOpen, Shown):
+class RemoteHoldout(HoldoutOperations, Remote, LeftOpen, Shown):
     """One holdout of a server.  Made by ``ServerConnection.holdout``; ``facts`` are its public facts.
 
     The same predictions again get the same answer, free of charge: so a score that was lost on the way is
@@ -39,39 +41,12 @@ class RemoteHoldout(LeftOpen, Shown):
     def __init__(
         self, line: HttpTransport, name: str, facts: Mapping[str, Any], again: Callable[..., Any]
     ) -> None:
-        self.name, self.facts = name, dict(facts)
-        self._line, self._again = line, again
-        self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
-
-    def score(self, predictions: object, *, guess: Number | None = None, by: str | None = None) -> Score:
-        """The noisy value of the metric, and an interval for the population that holds for all scores.
-
-        It is kept under the name of the token, so ``by`` is left out.
-        """
-        if by is not None:
-            raise InvalidRequest(_BY_TOKEN)
-        body = {"predictions": self._listed(predictions), **words_of(guess=guess)}
-        return self._paid("score", body, Score.from_json)
-
-    def submit(
-        self, entrant: str, predictions: object, *, guess: Number | None = None, name: str | None = None
-    ) -> Score:
-        """Score and enter on the leaderboard, as one model of ``entrant``, called ``name``.
-
-        ``entrant`` is the name of the token: nobody submits under another one.
-        """
-        sender = Sender.checked(entrant, name)
-        words = words_of(guess=guess, entrant=sender.entrant, name=sender.model)
-        return self._paid("submit", {"predictions": self._listed(predictions), **words}, Score.from_json)
+        super().__init__(line, name)
+        self.name, self.facts, self._again = name, dict(facts), again
 
     def leaderboard(self) -> RemoteLeaderboard:
         """Who is ahead, and who only seems to be."""
         return RemoteLeaderboard(self)
-
-    def compare(self, first: object, second: object) -> Comparison:
-        """By how much the first predictions are better than the second, for the price of one score."""
-        body = {"first": self._listed(first), "second": self._listed(second)}
-        return self._paid("compare", body, Comparison.from_json)
 
     def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> ModelChoice:  # noqa: N803
         """Which of several models is the best on these items, or nearly: for the price of ``scores`` scores.
@@ -80,16 +55,12 @@ class RemoteHoldout(LeftOpen, Shown):
         """
         cost = whole(scores, "what a choice may cost, in scores,")
         named = named_models(models, self.facts["metric"], X)
-        body = {"models": {name: self._listed(one) for name, one in named.items()}, "scores": cost}
-        return self._paid("best", body, ModelChoice.from_json)
+        chosen: ModelChoice = self._performed(HoldoutOperations.best_of, {"models": named, "scores": cost})
+        return chosen
 
-    def close_with(self, predictions: object) -> Score:
-        """The last score, without noise: afterwards nothing is scored.  For owners alone."""
-        return self._paid("close", {"predictions": self._listed(predictions)}, Score.from_json)
-
-    def scores(self) -> list[Score]:
-        """Every own score so far, oldest first, also one that was lost on the way; for owners everybody's."""
-        return self._line.get(self._path("scores"), each(Score.from_json))
+    def receipts(self) -> ReceiptTable:
+        """What was charged and may be seen, oldest first."""
+        return ReceiptTable({"receipts": [receipt_told(one) for one in self._chain().receipts]})
 
     def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger here, from the open part of every link.
@@ -98,8 +69,7 @@ class RemoteHoldout(LeftOpen, Shown):
         """
         check_head(head)
         seen = dict(self._seen)
-        chain = HoldoutChain.of(self._line, self._path("receipts"))
-        return chain.verify(head, seen, staged=not self.facts.get("is_priced", True))
+        return self._chain().verify(head, seen, staged=not self.facts.get("is_priced", True))
 
     def scorer(self, *, candidates: int | None = None) -> RemoteScorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
@@ -109,10 +79,6 @@ class RemoteHoldout(LeftOpen, Shown):
         check_no_guess(self.facts["method"], needed=self.facts["needs_guess"])
         check_candidates(candidates, self.budget().scores_left)
         return RemoteScorer(self)
-
-    def budget(self) -> HoldoutBudget:
-        """How many scores are left, and how close to the population each of them is."""
-        return self._line.get(self._path("budget"), HoldoutBudget.from_json)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """How far it is."""
@@ -126,19 +92,23 @@ class RemoteHoldout(LeftOpen, Shown):
         """Another process connects again, with a token that it finds itself."""
         return _holdout_again, (self._again, self._line.access.elsewhere(), self.name)
 
-    def _paid(self, what: str, body: dict[str, Any], read: Callable[[Any], _Paid]) -> _Paid:
-        """Its receipt must be in the chain from now on."""
-        made = self._line.post(self._path(what), body, read, _AGAIN)
-        self._seen[made.receipt.number] = made.receipt.digest
-        return made
+    def _performed(self, operation: Operation[Any, Any], words: dict[str, Any]) -> Any:
+        if "by" in words:
+            raise InvalidRequest(_BY_TOKEN)
+        if operation is HoldoutOperations.submit:
+            Sender.checked(words.get("entrant"), words.get("name"))
+        return super()._performed(operation, words)
 
-    def _listed(self, predictions: object) -> list[Any]:
+    def _sent(self, name: str, value: Any) -> Any:
+        word = VOCABULARY.get(name)
+        if word is None or not word.items:
+            return value
         if self.facts.get("hypothesis_class"):
             raise InvalidRequest(NOT_OVER_A_NETWORK)
-        return _listed(predictions)
+        return {model: _listed(one) for model, one in value.items()} if name == "models" else _listed(value)
 
-    def _path(self, *rest: str) -> str:
-        return path_of("holdouts", self.name, *rest)
+    def _chain(self) -> HoldoutChain:
+        return HoldoutChain.of(self._line, self._path(HoldoutOperations.receipts))
 
 
 class RemoteScorer:
@@ -173,8 +143,7 @@ class RemoteLeaderboard(LeftOpen, Shown):
 
     def standings(self) -> list[LeaderboardEntry]:
         """Best first; of several submissions of one model the best counts."""
-        holdout = self._holdout
-        return holdout._line.get(holdout._path("standings"), each(LeaderboardEntry.from_json))
+        return self._holdout.standings()
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from adyton.client.address import path_of
 from adyton.client.line import HttpTransport
-from adyton.client.wording import text_of, words_of
+from adyton.client.remote import Remote
+from adyton.client.wording import text_of
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.kernel.exact import Number
 from adyton.kernel.schema import Table
 from adyton.monitors.answer import MonitorAnswer, MonitorAnswers, MonitorBudget
+from adyton.operations.studies import MonitorOperations
 from adyton.query.draft import Draft
 from adyton.query.nodes import Query
 
-_LOOK = "whether it was fed is not known: answers() of the monitor shows it"
-_CLOSED = "close it again"
 
-
-class RemoteMonitor:
+class RemoteMonitor(MonitorOperations, Remote):
     """``feed`` it again and again; it halts after its positives.  Made by ``RemoteStudy.open_monitor``.
 
     What is fed has no request id, and the same twice may use up two positives.  So it is not sent again after
     a lost connection: the error says so, and ``answers()`` shows whether it arrived.
     """
 
-    def __init__(self, line: HttpTransport, study: str, table: Table, number: int) -> None:
-        self.number = number
-        self._line, self._study, self._table = line, study, table
+    def __init__(self, line: HttpTransport, study: str, number: int, *, table: Table) -> None:
+        super().__init__(line, study, number)
+        self.number, self._table = number, table
 
-    def feed(
-        self, query: str | Draft | Query, *, above: Number | None = None, dialect: str | None = None
-    ) -> MonitorAnswer:
-        """Whether the number is above a threshold, noisily; if so, a numeric monitor adds a noisy value."""
-        body = words_of(query=text_of(query, self._table), above=above, dialect=dialect)
-        return self._line.post(f"{self._path}/feed", body, MonitorAnswer.from_json, _LOOK, again=False)
+    def _sent(self, name: str, value: Any) -> Any:
+        return text_of(value, self._table) if name == "query" else value
 
     def feed_many(
         self,
@@ -62,19 +57,15 @@ class RemoteMonitor:
 
     def answers(self) -> list[MonitorAnswer]:
         """Every answer so far, oldest first; also one that was lost on the way.  Free of charge."""
-        return self._line.get(self._path, lambda told: list(map(MonitorAnswer.from_json, told["answers"])))
+        return self._line.get(self._place, lambda told: list(map(MonitorAnswer.from_json, told["answers"])))
 
     def budget(self) -> MonitorBudget:
         """How far the monitor is, and what it cost."""
-        return self._line.get(self._path, MonitorBudget.from_json)
-
-    def close(self) -> MonitorBudget:
-        """For good: nothing is answered after it.  What was paid stays paid."""
-        return self._line.post(f"{self._path}/close", {}, MonitorBudget.from_json, _CLOSED)
+        return self._line.get(self._place, MonitorBudget.from_json)
 
     def __repr__(self) -> str:
-        return f"<Monitor {self.number} of {self._study!r} at {self._line.host}>"
+        return f"<Monitor {self.number} of {self._names[0]!r} at {self._line.host}>"
 
     @property
-    def _path(self) -> str:
-        return path_of("studies", self._study, "monitors", self.number)
+    def _place(self) -> str:
+        return self._path(MonitorOperations.answers)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from adyton.certify import Answer, Budget, LastLook, Preview
-from adyton.client.address import path_of
 from adyton.client.chain import Chain
 from adyton.client.facts import tables_of
 from adyton.client.line import HttpTransport, LeftOpen, checked_reply, each
 from adyton.client.monitors import RemoteMonitor
-from adyton.client.wording import text_of, words_of
+from adyton.client.remote import Remote
+from adyton.client.wording import text_of
 from adyton.curator.bounds import SuggestedBounds, column_of
 from adyton.curator.mock import MockAnswer
 from adyton.curator.receipts import Receipts
-from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number
 from adyton.kernel.ledger import Verification
-from adyton.monitors.answer import MonitorList, MonitorPreview
+from adyton.monitors.answer import MonitorBudget, MonitorList
 from adyton.monitors.kinds import MonitorKind
 from adyton.monitors.plan import monitor_in
+from adyton.operations.operation import Operation
+from adyton.operations.studies import MockOperations, StudyOperations
 from adyton.planning.price import PriceWords
 from adyton.show import Sheet, Shown
 
@@ -32,113 +32,41 @@ if TYPE_CHECKING:
 _MADE_UP_THERE = "the server makes up the rows, as many as the study declares: leave rows and like out"
 
 
-class _RemoteStudy(LeftOpen):
+class _RemoteStudy(Remote):
     """Queries to one place of a server."""
 
     def __init__(self, line: HttpTransport, name: str, facts: Mapping[str, Any]) -> None:
-        self.name, self.facts, self._line = name, dict(facts), line
+        super().__init__(line, name)
+        self.name, self.facts = name, dict(facts)
         self._tables = checked_reply(tables_of, facts)
+        self.paid_for: int | None = None  # the receipt of the newest answer that was charged here
 
-    def _path(self, *rest: str) -> str:
-        return path_of("studies", self.name, *rest)
-
-    def _body(self, query: Asking, **said: Any) -> dict[str, Any]:
-        return {"query": text_of(query, self._tables[0]), **words_of(**said)}
-
-    def _bodies(self, queries: Iterable[Asking], **said: Any) -> dict[str, Any]:
-        if isinstance(queries, str):
-            raise InvalidRequest("several queries are a list; for one, call the method for one")
-        return {"queries": [text_of(one, self._tables[0]) for one in queries], **words_of(**said)}
+    def _sent(self, name: str, value: Any) -> Any:
+        if name == "query":
+            return text_of(value, self._tables[0])
+        if name == "queries":
+            if isinstance(value, str):
+                raise InvalidRequest("several queries are a list; for one, call the method for one")
+            return [text_of(one, self._tables[0]) for one in value]
+        return value
 
 
-class RemoteStudy(_RemoteStudy, Shown):
+class RemoteStudy(StudyOperations, _RemoteStudy, LeftOpen, Shown):
     """One study of a server.  Made by ``ServerConnection.study``; ``facts`` are its public facts.
 
     Every charge carries a request id: ``request``, or a new one.  If no answer comes back it is sent again
     under the same id, and the error that comes in the end has it.
     """
 
-    def __init__(self, line: HttpTransport, name: str, facts: Mapping[str, Any]) -> None:
-        super().__init__(line, name, facts)
-        self.paid_for: int | None = None  # the receipt of the newest answer that was charged here
-        self._seen: dict[int, str] = {}  # receipts that came with answers, which the chain must have
+    def _reads(self, operation: Operation[Any, Any], words: dict[str, Any]) -> Callable[[Any], Any]:
+        if operation is StudyOperations.suggest_bounds:
+            _, known = column_of(self._tables, words["column"])
+            return partial(SuggestedBounds.from_json, column=known)
+        if operation is StudyOperations.open_monitor:
+            return MonitorBudget.from_json
+        return operation.reads
 
-    def ask(
-        self,
-        query: Asking,
-        *,
-        request: str | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> Answer:
-        """The answer to ``query``, SQL text or a query made in Python, at exactly one price.
-
-        As ``Curator.ask``: the same at the same price again is free, and one request id is charged once.
-        """
-        body = self._body(query, dialect=dialect, strategy=strategy, **price)
-        return self._received(self._line.charged(self._path("ask"), body, Answer.from_json, request))
-
-    def ask_many(
-        self,
-        queries: Iterable[Asking],
-        *,
-        request: str | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> list[Answer]:
-        """The answers to all ``queries``, paid for by one charge.  All are answered, or none."""
-        body = self._bodies(queries, dialect=dialect, strategy=strategy, **price)
-        answers = self._line.charged(self._path("ask_many"), body, each(Answer.from_json), request)
-        return [self._received(answer) for answer in answers]
-
-    def preview(
-        self,
-        query: Asking,
-        *,
-        expect: Number | Mapping[str, Number] | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> Preview:
-        """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
-        body = self._body(query, expect=expect, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("preview"), body, Preview.from_json)
-
-    def preview_many(
-        self,
-        queries: Iterable[Asking],
-        *,
-        expect: Number | Mapping[str, Number] | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> list[Preview]:
-        """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        body = self._bodies(queries, expect=expect, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("preview_many"), body, each(Preview.from_json))
-
-    def suggest_bounds(
-        self,
-        column: str,
-        *,
-        low_fraction: Number | None = None,
-        high_fraction: Number | None = None,
-        where: str | None = None,
-        request: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> SuggestedBounds:
-        """Where nearly all values of ``column`` lie, for a part of the budget: ``epsilon`` or ``share``."""
-        _, known = column_of(self._tables, column)
-        ends = {"low_fraction": low_fraction, "high_fraction": high_fraction}
-        body = {"column": column, **words_of(where=where, **ends, **price)}
-        read = partial(SuggestedBounds.from_json, column=known)
-        found = self._line.charged(self._path("suggest_bounds"), body, read, request)
-        self._received(found.answer)
-        return found
-
-    def open_monitor(
+    def open_monitor(  # type: ignore[override]  # one that stays on the server
         self,
         *,
         positives: int,
@@ -149,28 +77,13 @@ class RemoteStudy(_RemoteStudy, Shown):
         **price: Unpack[PriceWords],
     ) -> RemoteMonitor:
         """A monitor ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later."""
-        body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        paid = self._line.charged(self._path("monitors"), body, lambda told: told["receipt"], request)
-        self.paid_for = paid["number"]
-        self._seen[paid["number"]] = paid["digest"]
-        return self.monitor(paid["number"])
-
-    def preview_monitor(
-        self,
-        *,
-        positives: int,
-        of: MonitorKind = "counts",
-        numeric: bool = False,
-        refresh: bool | None = None,
-        **price: Unpack[PriceWords],
-    ) -> MonitorPreview:
-        """What ``open_monitor`` would cost, and how much wider later population intervals would be.  Free."""
-        body = words_of(positives=positives, of=of, numeric=numeric, refresh=refresh, **price)
-        return self._line.post(self._path("monitors", "preview"), body, MonitorPreview.from_json)
+        words = {"positives": positives, "of": of, "numeric": numeric, "refresh": refresh, "request": request}
+        opened = self._performed(StudyOperations.open_monitor, {**words, **price})
+        return self.monitor(opened.number)
 
     def monitor(self, number: int) -> RemoteMonitor:
         """The monitor that receipt ``number`` paid for, where it was left: one's own."""
-        return RemoteMonitor(self._line, self.name, self._tables[0], number)
+        return RemoteMonitor(self._line, self.name, number, table=self._tables[0])
 
     def monitors(self) -> MonitorList:
         """How far every own monitor is, oldest first.  Reads no data."""
@@ -183,27 +96,9 @@ class RemoteStudy(_RemoteStudy, Shown):
             raise InvalidRequest(_MADE_UP_THERE)
         return RemoteMock(self._line, self.name, self.facts)
 
-    def budget(self) -> Budget:
-        """What has been spent, and what is left, in all and of one's own share."""
-        return self._line.get(self._path("budget"), Budget.from_json)
-
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been queried, as a curator says it."""
         return self.last_look(alpha).threshold
-
-    def last_look(
-        self,
-        alpha: Number,
-        p_value: Number | None = None,
-        *,
-        query: str | None = None,
-        null: Number | None = None,
-        method: str = "t",
-    ) -> LastLook:
-        """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
-        test = {} if query is None else {"query": query, "null": null, "method": method}
-        body = words_of(alpha=alpha, p_value=p_value, **test)
-        return self._line.post(self._path("last_look"), body, LastLook.from_json)
 
     def receipts(self) -> Receipts:
         """Everything that was charged and may be seen, oldest first: one's own, for overseers all."""
@@ -230,46 +125,27 @@ class RemoteStudy(_RemoteStudy, Shown):
         return f"<Study {self.name!r} at {self._line.host}>"
 
     def _chain(self) -> Chain:
-        return Chain.of(self._line, self._path("receipts"))
+        return Chain.of(self._line, self._path(StudyOperations.receipts))
 
-    def _received(self, answer: Answer) -> Answer:
+    def _received(self, made: Any) -> Any:
         """Its receipt must be in the chain later."""
-        if answer.free is None:
-            self._seen[answer.receipt.number] = answer.receipt.digest
-            self.paid_for = self.paid_for if answer.repeated else answer.receipt.number
-        return answer
+        if isinstance(made, SuggestedBounds):
+            self._received(made.answer)
+        elif isinstance(made, MonitorBudget):
+            self.paid_for = super()._received(made).receipt.number
+        else:
+            for answer in made if isinstance(made, list) else [made]:
+                if answer.free is None:
+                    super()._received(answer)
+                    self.paid_for = self.paid_for if answer.repeated else answer.receipt.number
+        return made
 
 
-class RemoteMock(_RemoteStudy):
+class RemoteMock(MockOperations, _RemoteStudy, LeftOpen):
     """Made-up rows of a study, on its server.  Answers are marked, and nothing is charged."""
 
-    paid_for: int | None = None
-
-    def ask(
-        self,
-        query: Asking,
-        *,
-        request: str | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> Answer:
-        """As ``RemoteStudy.ask``, about rows that nobody ever had; a request id means nothing here."""
-        body = self._body(query, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("mock", "ask"), body, MockAnswer.from_json)
-
-    def ask_many(
-        self,
-        queries: Iterable[Asking],
-        *,
-        request: str | None = None,
-        dialect: str | None = None,
-        strategy: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> list[Answer]:
-        """As ``RemoteStudy.ask_many``, about rows that nobody ever had."""
-        body = self._bodies(queries, dialect=dialect, strategy=strategy, **price)
-        return self._line.post(self._path("mock", "ask_many"), body, each(MockAnswer.from_json))
+    def _reads(self, operation: Operation[Any, Any], words: dict[str, Any]) -> Callable[[Any], Any]:
+        return each(MockAnswer.from_json) if "queries" in words else MockAnswer.from_json
 
     def __repr__(self) -> str:
         return f"<Mock of the study {self.name!r} at {self._line.host}>"

@@ -8,8 +8,8 @@ from typing import Any
 from adyton.curator.receipts import link_told, receipt_told
 from adyton.errors import InvalidRequest
 from adyton.kernel.ledger import Ledger, Receipt
+from adyton.operations.roles import Action, may
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 
 PAGE = 500
 

@@ -7,7 +7,7 @@ may be exact and without end, and whoever holds a token could read the labels fr
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import Forbidden, InvalidRequest
-from adyton.holdout import Holdout, Leaderboard
+from adyton.holdout import Holdout, Leaderboard, LeaderboardEntry, Score
 from adyton.holdout.classes.hypotheses import NOT_OVER_A_NETWORK
 from adyton.holdout.files import texts_array
 from adyton.kernel.exact import decimal_text
+from adyton.operations.holdouts import HoldoutOperations, describe
+from adyton.operations.operation import Operation
+from adyton.operations.results import JsonResult, ReceiptTable
+from adyton.operations.roles import Action, may
+from adyton.operations.tokens import TokenOperations
 from adyton.service.agents.sessions import AgentSessions
 from adyton.service.chain import PAGE, check_after, links_told, numbered, page_of
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 from adyton.service.studies import on_account, reads
 from adyton.service.tokens import Tokens
 
@@ -51,58 +55,52 @@ class ServedHoldout:
         return self._holdout.facts.items
 
     def facts(self) -> dict[str, Any]:
-        facts = self._holdout.facts
-        told = {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}
-        better = facts.metric.greater_is_better
-        how = {"is_priced": self._holdout.is_priced, "hypothesis_class": facts.hypothesis_class or None}
-        return {**told, "greater_is_better": better, "needs_guess": self._holdout.needs_guess, **how}
+        told: dict[str, Any] = describe(self._holdout).to_json()
+        return told
 
-    def score(self, who: Identity, predictions: Sequence[Any], guess: Any) -> dict[str, Any]:
+    def perform(self, operation: Operation[Any, Any], who: Identity, words: Mapping[str, Any]) -> Any:
+        """What one name gets of an operation, on its account."""
+        own = _AT_A_SERVER.get(operation)
+        if own is not None:
+            return own(self, who, **words)
+        if operation.place is TokenOperations.place:
+            return operation.apply(self.tokens, words)
+        if not operation.sends_items:
+            with self._lock:
+                return operation.apply(self._holdout, words)
+        sender = {"by": who.name} if "by" in operation.without else {}
+        sent = {word.name: _items(words[word.name]) for word in operation.words if word.items}
         with self._used_by(who) as holdout:
-            return holdout.score(_array(predictions), guess=guess, by=who.name).to_json()
+            return operation.apply(holdout, {**words, **sent, **sender})
 
     def submit(
-        self, who: Identity, predictions: Sequence[Any], guess: Any, entrant: str | None, name: str | None
-    ) -> dict[str, Any]:
+        self, who: Identity, predictions: Sequence[Any], entrant: str | None = None, **words: Any
+    ) -> Any:
         """As a model of whoever sends it: nobody enters under another name."""
         if entrant is not None and entrant != who.name:
             raise Forbidden(
                 f"this token is that of {who.name}, and submits under that name alone; nothing was charged"
             )
         with self._used_by(who) as holdout:
-            return holdout.submit(who.name, _array(predictions), guess=guess, name=name).to_json()
-
-    def compare(self, who: Identity, first: Sequence[Any], second: Sequence[Any]) -> dict[str, Any]:
-        with self._used_by(who) as holdout:
-            return holdout.compare(_array(first), _array(second)).to_json()
-
-    def best_of(self, who: Identity, models: Mapping[str, Sequence[Any]], scores: int) -> dict[str, Any]:
-        with self._used_by(who) as holdout:
-            return holdout.best_of(
-                {name: _array(one) for name, one in models.items()}, scores=scores
-            ).to_json()
-
-    def close_with(self, who: Identity, predictions: Sequence[Any]) -> dict[str, Any]:
-        with self._used_by(who) as holdout:
-            return holdout.close_with(_array(predictions)).to_json()
+            return holdout.submit(who.name, _items(predictions), **words)
 
     def budget(self) -> dict[str, Any]:
         with self._lock:
             return self._holdout.budget().to_json()
 
-    def scores(self, who: Identity) -> list[dict[str, Any]]:
+    def scores(self, who: Identity) -> list[Score]:
         """The own ones; all of them for those who may see all receipts."""
         with self._lock:
             found = self._holdout.scores()
             if not may(who.role, Action.ALL_RECEIPTS):
                 found = [score for score in found if self._sent_by(score.number) == who.name]
-        return [score.to_json() for score in found]
+        return found
 
-    def standings(self) -> list[dict[str, Any]]:
+    def standings(self) -> list[LeaderboardEntry]:
         with self._lock, Leaderboard(self.path) as board:
-            return [entry.to_json() for entry in board.standings()]
+            return board.standings()
 
-    def receipts(self, who: Identity, after: int) -> dict[str, Any]:
+    def receipts(self, who: Identity, after: int = 0) -> dict[str, Any]:
         """One page of the chain.  What the header is the digest of stays here: it would tell the right labels
         from wrong ones.
         """
@@ -127,7 +125,7 @@ class ServedHoldout:
         following = last if last < len(answers) else None
         return {**told, **links_told(who, page), "answers": answers[after:last], "next": following}
 
-    def verify(self, head: str | None) -> dict[str, Any]:
+    def verify(self, head: str | None = None) -> dict[str, Any]:
         with self._lock:
             found = self._holdout.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
@@ -154,6 +152,23 @@ class ServedHoldout:
         if not self._holdout.is_priced and whole:
             return self._holdout
         return self._holdout.through(lambda ledger: on_account(ledger, who, self.sessions))
+
+
+# What a server does otherwise than a holdout.
+_AT_A_SERVER: dict[Operation[Any, Any], Callable[..., Any]] = {
+    HoldoutOperations.submit: ServedHoldout.submit,
+    HoldoutOperations.scores: ServedHoldout.scores,
+    HoldoutOperations.standings: lambda holdout, who: holdout.standings(),
+    HoldoutOperations.receipts: lambda holdout, who, after=0: ReceiptTable(holdout.receipts(who, after)),
+    HoldoutOperations.verify: lambda holdout, who, head=None: JsonResult(holdout.verify(head)),
+}
+
+
+def _items(predictions: Any) -> Any:
+    """Of one model, or of several by their names."""
+    if isinstance(predictions, Mapping):
+        return {name: _array(one) for name, one in predictions.items()}
+    return _array(predictions)
 
 
 def _array(predictions: Sequence[Any]) -> Any:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
 from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
+from adyton.operations.operation import Operation
+from adyton.operations.roles import Action, Role, may
 from adyton.service.agents.sessions import Caps
 from adyton.service.beside import hidden_file
 from adyton.service.grid import ResponseGrid
@@ -16,12 +19,12 @@ from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
 from adyton.service.oidc import Provider, looks_like_one
 from adyton.service.proofs.scram import ScramVerifier
-from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.service.tokens import TokenRecord, fresh_id, fresh_token
 
 Served = ServedStudy | ServedHoldout
+_KINDS = {"study": ServedStudy, "holdout": ServedHoldout}
 
 
 class Visitor:
@@ -41,6 +44,11 @@ class Visitor:
         return Visitor(self.key, places)
 
     @property
+    def roles(self) -> set[Role]:
+        """In whatever this visitor may see."""
+        return {who.role for who in self._places.values()}
+
+    @property
     def rate(self) -> int | None:
         """The least of those that were set."""
         return min((who.rate for who in self._places.values() if who.rate is not None), default=None)
@@ -57,6 +65,7 @@ class House:
         for one in served:
             if one.name in self._served:
                 raise InvalidRequest(f"two files are called {one.name!r}: give them different names")
+            one.tokens.longest_name = settings.longest_name
             self._served[one.name] = one
 
     @classmethod
@@ -163,6 +172,24 @@ class House:
             raise NotFound
         return found, who
 
+    def place(self, visitor: Visitor, operation: Operation[Any, Any], name: str) -> tuple[Served, Identity]:
+        """The study or holdout for an operation, for somebody who may do it there."""
+        assert operation.action is not None
+        found, who = self.anything(visitor, name, operation.action)
+        kind = _KINDS.get(operation.place.of)
+        if kind is not None and not isinstance(found, kind):
+            raise NotFound
+        return found, who
+
+    def kind(self, name: str) -> Literal["study", "holdout"] | None:
+        """What has this name; None if nothing has."""
+        found = self._served.get(name)
+        return None if found is None else "study" if isinstance(found, ServedStudy) else "holdout"
+
+    def listed(self, visitor: Visitor, operation: Operation[Any, Any]) -> Any:
+        """What is there for somebody."""
+        return operation.apply(_Listing(self, visitor), {})
+
     def anything(self, visitor: Visitor, name: str, action: Action) -> tuple[Served, Identity]:
         """The study or holdout, for somebody who may do this with it."""
         found, who = self._served.get(name), visitor.identity(name)
@@ -173,6 +200,24 @@ class House:
         if who.role is Role.AGENT and self.caps.any:  # its token opens every door, so this holds at all
             who = replace(who, session=self.caps)
         return found, who
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """What one token is for."""
+
+    house: House
+    visitor: Visitor
+
+    def studies(self) -> list[dict[str, Any]]:
+        return self._facts("study")
+
+    def holdouts(self) -> list[dict[str, Any]]:
+        return self._facts("holdout")
+
+    def _facts(self, of: str) -> list[dict[str, Any]]:
+        mine = (one for one in self.house.served if self.visitor.identity(one.name))
+        return [one.facts() for one in mine if isinstance(one, _KINDS[of])]
 
 
 def _opened(path: Path, settings: Settings) -> Served:

@@ -10,8 +10,8 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.kernel.exact import Number, rational
 from adyton.kernel.ledger.texts import check_name
+from adyton.operations.roles import Role, role_named
 from adyton.service.agents.sessions import Caps, check_share
-from adyton.service.roles import Role, role_named
 
 _FASTEST = 1_000_000_000
 _RATE = f"a rate is a whole number of requests a minute, from 1 to {_FASTEST:,}"

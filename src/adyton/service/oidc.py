@@ -23,8 +23,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from adyton.errors import InvalidRequest, Unauthenticated
+from adyton.operations.roles import role_named
 from adyton.service.identity import PROVIDED, Identity, share_of
-from adyton.service.roles import role_named
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _CODE_KEYS = ("client_id", "authorize", "token", "redirect")

@@ -6,7 +6,7 @@ Everything that goes out is an object of docs/reference/json.md.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from adyton.certify import Answer, Preview
+from adyton.certify import Answer, Budget, Preview
 from adyton.curator import Curator, open_study
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.curator.mock import mock_of
@@ -25,18 +25,23 @@ from adyton.errors import NotFound, PrivacyRefused
 from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Charged, Header, Ledger, MemoryLedger, Order, Receipt
 from adyton.kernel.ledger.base import First, InFront
+from adyton.monitors.answer import MonitorAnswers
 from adyton.monitors.open_monitor import OpenMonitor
+from adyton.operations.facts import facts_told
+from adyton.operations.operation import Operation
+from adyton.operations.results import JsonResult, PublicFacts, ReceiptTable
+from adyton.operations.roles import Action, may
+from adyton.operations.studies import MockOperations, MonitorOperations, StudyOperations
+from adyton.operations.tokens import TokenOperations
 from adyton.planning.known import number_of_values
 from adyton.query.request import Asked, Requests, queries_of
 from adyton.refusals import refusal_of, refused
 from adyton.service.agents.sessions import AgentSession, AgentSessions, Turns
 from adyton.service.chain import PAGE, links_told, numbered, page_of
-from adyton.service.facts import facts_told
 from adyton.service.grid import TimedRequest
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.repeats import Repeats
-from adyton.service.roles import Action, may
 from adyton.service.tokens import Tokens
 from adyton.study import Study
 
@@ -115,10 +120,24 @@ class ServedStudy:
         ledger = on_account(self._ledger, who, self.sessions)
         return Fraction(ledger.left_in_all(self._ledger.spent()), self._header.budget)
 
-    # Queries.
+    # Operations.
 
-    def preview(self, who: Identity, queries: Sequence[str], words: Words) -> list[dict[str, Any]]:
-        return [one.to_json() for one in self.previews(who, queries, words)]
+    def perform(self, operation: Operation[Any, Any], who: Identity, words: Words) -> Any:
+        """What one name gets of an operation, on its account."""
+        own = _AT_A_SERVER.get(operation)
+        if own is not None:
+            return own(self, who, **words)
+        if operation.place is TokenOperations.place:
+            return operation.apply(self.tokens, words)
+        if operation.place is MockOperations.place:
+            return operation.apply(self._emptied_mock(), {**words, "request": None})
+        if operation.place is MonitorOperations.place:
+            given = {name: said for name, said in words.items() if name != "number"}
+            return operation.apply(self._monitor(who, words["number"]), given)
+        with self._on_account(who) as curator:
+            return operation.apply(curator, words)
+
+    # Queries.
 
     def previews(self, who: Identity, queries: Sequence[str], words: Words) -> list[Preview]:
         with self._on_account(who) as curator:
@@ -147,38 +166,14 @@ class ServedStudy:
 
     def try_out(self, queries: Sequence[str], words: Words) -> list[Any]:
         """On made-up rows, with a ledger that is thrown away: free, and nobody's account."""
+        return self._emptied_mock().ask_many(queries, **words)
+
+    def _emptied_mock(self) -> Curator:
         with self._lock:
             if self._mock is None:
                 self._mock = mock_of(self._curator.study)
             mock = self._mock
-        return mock.through(_emptied, _nothing).ask_many(queries, **words)
-
-    def last_look(self, who: Identity, alpha: Any, p_value: Any, **test: Any) -> dict[str, Any]:
-        return self._for(who).last_look(alpha, p_value, **test).to_json()
-
-    def suggest_bounds(self, who: Identity, column: str, words: Words) -> dict[str, Any]:
-        with self._on_account(who) as curator:
-            return curator.suggest_bounds(column, **words).to_json()
-
-    # Monitors, which belong to whoever opened them.
-
-    def open_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
-        with self._on_account(who) as curator:
-            return curator.open_monitor(**words).budget().to_json()
-
-    def preview_monitor(self, who: Identity, words: Words) -> dict[str, Any]:
-        with self._on_account(who) as curator:
-            return curator.preview_monitor(**words).to_json()
-
-    def feed(self, who: Identity, number: int, query: str, words: Words) -> dict[str, Any]:
-        return self._monitor(who, number).feed(query, **words).to_json()
-
-    def close_monitor(self, who: Identity, number: int) -> dict[str, Any]:
-        return self._monitor(who, number).close().to_json()
-
-    def monitor(self, who: Identity, number: int) -> dict[str, Any]:
-        monitor = self._monitor(who, number)
-        return {**monitor.budget().to_json(), "answers": [one.to_json() for one in monitor.answers()]}
+        return mock.through(_emptied, _nothing)
 
     # The chain.
 
@@ -201,7 +196,11 @@ class ServedStudy:
         header = {"accounting": self._header.accounting, "header": header_told(self._header)}
         return {**header, **links_told(who, page)}
 
-    def verify(self, head: str | None) -> dict[str, Any]:
+    def page(self, who: Identity, after: int, last: int | None) -> dict[str, Any]:
+        """The page of receipts after a number, or of the newest."""
+        return self.receipts(who, after if last is None else max(0, self.count() - last))
+
+    def verify(self, head: str | None = None) -> dict[str, Any]:
         found = self._curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
@@ -238,6 +237,7 @@ class ServedStudy:
             raise refused(replace(own, budget=decimal_text(part))) from None
 
     def _monitor(self, who: Identity, number: int) -> OpenMonitor:
+        """One that belongs to this name, which opened it."""
         receipt = self.receipt(number)
         if receipt is None or receipt.order.by != who.name:
             raise NotFound
@@ -289,6 +289,29 @@ class _NothingNew(InFront):
         if order.request is None or self._ledger.requested(order.request) is None:
             raise NotFound
         return self._ledger.charge(order, first)
+
+
+def _budget(study: ServedStudy, who: Identity) -> JsonResult:
+    told = study.budget(who)
+    return JsonResult(told, Budget.from_json(told))
+
+
+def _monitor(study: ServedStudy, who: Identity, number: int) -> JsonResult:
+    monitor = study._monitor(who, number)
+    found = MonitorAnswers(monitor.answers(), monitor.budget())
+    return JsonResult({**found.budget.to_json(), "answers": [one.to_json() for one in found.answers]}, found)
+
+
+# What a server does otherwise than a curator.
+_AT_A_SERVER: dict[Operation[Any, Any], Callable[..., Any]] = {
+    StudyOperations.describe: lambda study, who: PublicFacts(study.facts()),
+    StudyOperations.budget: _budget,
+    StudyOperations.receipts: lambda study, who, after=0, last=None: ReceiptTable(
+        study.page(who, after, last)
+    ),
+    StudyOperations.verify: lambda study, who, head=None: JsonResult(study.verify(head)),
+    MonitorOperations.answers: _monitor,
+}
 
 
 def _emptied(ledger: Ledger) -> Ledger:

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.operations.roles import Role, role_named
 from adyton.service.beside import Database, keyed_hash, secret_beside
-from adyton.service.identity import PROVIDED, Identity
+from adyton.service.identity import PROVIDED, Identity, identity_of
 from adyton.service.proofs.scram import ScramVerifier
-from adyton.service.roles import Role, role_named
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -41,6 +41,7 @@ _PREFIX = "adyton_"
 _TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
 _SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LONGEST = 100 * 366 * 86400
+LONGEST_NAME = 100
 _PURPOSE, _SALT = "token", "salt of verifiers"
 
 
@@ -77,6 +78,7 @@ class Tokens:
 
     def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path).absolute().with_suffix(".tokens")
+        self.longest_name = LONGEST_NAME  # letters; a server may say how many
         self._owner_file, self._clock = Path(path).absolute(), clock
         self._kept = Database(self.path, "the tokens", _prepare)
 
@@ -92,6 +94,18 @@ class Tokens:
         known = TokenRecord(fresh_id(), identity, now, _end(expires, now), None)
         self.keep(token, known)
         return token, known
+
+    def create(self, **given: Any) -> dict[str, Any]:
+        """A new token of what somebody wrote, with what is kept of it."""
+        token, known = self.make(identity_of(given, self.longest_name), given["expires"])
+        return {"token": token, **known.to_json()}
+
+    def listed(self) -> list[dict[str, Any]]:
+        return [known.to_json() for known in self.all()]
+
+    def ended(self, token: str) -> list[str]:
+        """The ids of those that end now."""
+        return [known.id for known in self.revoke(token)]
 
     def keep(self, token: str, known: TokenRecord) -> None:
         """Store the hash of a token that was made."""

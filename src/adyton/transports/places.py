@@ -105,6 +105,15 @@ def opened_leaderboard(place: str | Path) -> AbstractContextManager[Leaderboard 
     return _opened(place, Leaderboard, lambda connection, name: connection.leaderboard(name))
 
 
+@contextmanager
+def opened_server(address: str) -> Iterator[ServerConnection]:
+    """A server itself, with the token that the environment has, or names."""
+    from adyton.client import connect
+
+    with connect(address) as connection:
+        yield connection
+
+
 def public_study(place: str) -> Study:
     """What is public of a study, enough to make rows up."""
     if not is_address(place):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -26,9 +26,7 @@ Csv = Annotated[
     bool,
     typer.Option("--csv", help="Print comma-separated values; cost, receipt and notes go to standard error."),
 ]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
-Request = Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")]
 Head = Annotated[
     str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
 ]
@@ -163,11 +161,10 @@ def whole_if_said(text: str | None, option: str) -> int | None:
     return None if text is None else whole(text, option)
 
 
-def one_price(epsilon: str | None, share: str | None) -> dict[str, Any]:
+def one_price(given: Container[str]) -> None:
     """Of what is paid for at once."""
-    if (epsilon is None) == (share is None):
+    if ("epsilon" in given) == ("share" in given):
         raise InvalidRequest("give exactly one price: --epsilon or --share")
-    return {"epsilon": epsilon} if epsilon is not None else {"share": share}
 
 
 def _number(text: str) -> Decimal | None:

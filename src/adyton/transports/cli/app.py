@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,15 +9,15 @@ import typer
 
 from adyton import __version__
 from adyton.errors import InvalidRequest
-from adyton.query.sql.several.dialects import DIALECTS
+from adyton.operations.studies import StudyOperations
 from adyton.study import read_study
 from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.monitor import app as monitor
+from adyton.transports.cli.operation_commands import Arguments, add_commands, takes, takes_words
 from adyton.transports.cli.owner.amend import amend
-from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.checkpoint import app as checkpoint
 from adyton.transports.cli.owner.init import init
@@ -37,7 +36,7 @@ from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.places import Asker, Opened, StudyPlace, file_of, opened, shown
 from adyton.transports.queries_file import Batch, check_asked, numbered, read_queries
-from adyton.transports.terminal import Csv, Json, Request, Share, StudyFile, run, whole_if_said
+from adyton.transports.terminal import Csv, Json, StudyFile, run, whole_if_said
 
 if TYPE_CHECKING:
     from adyton.certify import Answer
@@ -71,40 +70,6 @@ Best = Annotated[
         metavar="NUMBER",
     ),
 ]
-Within = Annotated[
-    str | None,
-    typer.Option(
-        help="Price: half-width of the 95 % noise interval of each value; n=100,mean=5 gives each its own.",
-        metavar="W",
-    ),
-]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this query.", metavar="E")]
-Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
-Expect = Annotated[
-    str | None,
-    typer.Option(
-        help="Population widths for this value, or name=value,name=value, not the widest ones.", metavar="V"
-    ),
-]
-ExpectedRows = Annotated[
-    str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
-]
-Dialect = Annotated[
-    str | None,
-    typer.Option(
-        help=f"The database in whose SQL it is written: {', '.join(DIALECTS)}; or as the study file says.",
-        metavar="NAME",
-    ),
-]
-Strategy = Annotated[
-    str | None,
-    typer.Option(
-        help="How counts of a batch are measured together: independent, atoms, tree, optimised, product, "
-        "marginals; or what is best.",
-        metavar="NAME",
-    ),
-]
-
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", help="Add amounts as the accounting counts them, mechanisms and theorems."),
@@ -130,51 +95,40 @@ app.command()(init)
 
 
 @app.command()
+@takes(StudyOperations.preview, but=("query",))
 def preview(
     study: StudyPlace,
+    *,
     sql: Sql = None,
-    within: Within = None,
-    epsilon: Epsilon = None,
-    share: Share = None,
-    scale: Scale = None,
-    expected_rows: ExpectedRows = None,
-    expect: Expect = None,
+    arguments: Arguments,
     file: Queries = None,
     best: Best = None,
-    dialect: Dialect = None,
-    strategy: Strategy = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
-    price = partial(_price, within, epsilon, share, scale, expected_rows)
+    """Say what an answer would cost and how wide it would be. Reads nothing."""
 
     def make(curator: Opened) -> Any:
-        named = {**price(), "strategy": strategy}
+        words = arguments()
         match _one_or_several(sql, file, best):
             case list(queries):
-                with numbered(curator, queries, dialect):
-                    return Batch(curator.preview_many(queries, expect=expect, dialect=dialect, **named))
+                with numbered(curator, queries, words.get("dialect")):
+                    return Batch(curator.preview_many(queries, **words))
             case query:
-                return curator.preview(query, expect=expect, dialect=dialect, **named)
+                return curator.preview(query, **words)
 
     shown(study, make, as_json, verbose=verbose)
 
 
 @app.command()
+@takes(StudyOperations.ask, but=("query",))
 def ask(
     study: StudyPlace,
+    *,
     sql: Sql = None,
-    within: Within = None,
-    epsilon: Epsilon = None,
-    share: Share = None,
-    scale: Scale = None,
-    expected_rows: ExpectedRows = None,
-    request: Request = None,
+    arguments: Arguments,
     file: Queries = None,
     best: Best = None,
-    dialect: Dialect = None,
-    strategy: Strategy = None,
     mock: Annotated[
         bool, typer.Option("--mock", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
@@ -188,43 +142,43 @@ def ask(
     For example: adyton ask people.toml "SELECT COUNT(*) FROM people" --within 60
     or, of a server: adyton ask https://host/people "SELECT COUNT(*) FROM people" --within 60
     """
-    price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Asker) -> Any:
-        named = {**price(), "strategy": strategy}
+        words = arguments()
         check_figure(figure)
         match _one_or_several(sql, file, best):
             case list(queries):
                 if figure is not None:
                     raise InvalidRequest("a figure is that of one query: ask it without --file")
-                with numbered(curator, queries, dialect):
-                    return Batch(curator.ask_many(queries, request=request, dialect=dialect, **named))
+                with numbered(curator, queries, words.get("dialect")):
+                    return Batch(curator.ask_many(queries, **words))
             case query:
-                return _drawn(curator.ask(query, request=request, dialect=dialect, **named), figure)
+                return _drawn(curator.ask(query, **words), figure)
 
     shown(study, make, as_json, mock=mock, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
+@takes_words("dialect")
 def derive(
     study: StudyFile,
     sql: Annotated[str, typer.Argument(help="A count that an earlier batch determines.", metavar="SQL")],
-    dialect: Dialect = None,
+    *,
+    arguments: Arguments,
     verbose: Verbose = False,
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Answer from what was measured together before. Reads nothing, charges nothing.
+    """Answer from what was measured together before. Reads nothing.
 
     For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
     """
 
-    shown(
-        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
-    )
+    shown(study, lambda curator: curator.derive(sql, **arguments()), as_json, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
+@takes(StudyOperations.budget)
 def budget(
     study: StudyPlace,
     odometer: Annotated[
@@ -238,6 +192,7 @@ def budget(
 
 
 @app.command()
+@takes(StudyOperations.receipts, but=("after", "last"))
 def receipts(
     study: StudyPlace,
     last: Annotated[
@@ -273,11 +228,11 @@ def receipts(
 
 
 @app.command()
+@takes(StudyOperations.verify)
 def verify(
     study: StudyPlace,
-    head: Annotated[
-        str | None, typer.Option(help="A digest that must be in the chain.", metavar="DIGEST")
-    ] = None,
+    *,
+    arguments: Arguments,
     amended: Annotated[
         Path | None,
         typer.Option(help="The study file that this one amends: is what it spent carried?", metavar="FILE"),
@@ -296,7 +251,7 @@ def verify(
 
         before = write(file_of(study, "writing a checkpoint"))[0] if write_checkpoint else None
         with opened(study) as curator:
-            found, shared = curator.verify(head), curator.budget().shared_budget
+            found, shared = curator.verify(**arguments()), curator.budget().shared_budget
         if amended is not None:
             check_amended(read_study(amended), read_study(file_of(study, "looking into an amended study")))
         replaced = {"checkpoint_before": before.receipts if before else None} if write_checkpoint else {}
@@ -348,15 +303,7 @@ def _one_or_several(sql: str | None, file: Path | None, best: int | None) -> str
     return sql if sql is not None else queries
 
 
-def _price(
-    within: str | None, epsilon: str | None, share: str | None, scale: str | None, expected_rows: str | None
-) -> dict[str, Any]:
-    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale}
-    rows = whole_if_said(expected_rows, "--expected-rows")
-    return {name: said for name, said in {**words, "expected_rows": rows}.items() if said is not None}
-
-
-_OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, mock)
+_OF_A_STUDY = (check, amend, synthesize, p_value, mock)
 _OTHERS = (compose, calibrate, audit, lab, plan, serve, mcp, doctor)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
@@ -368,6 +315,7 @@ app.add_typer(pmw, name="pmw")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")
 app.add_typer(shared_budget, name="shared-budget")
+add_commands({"study": app, "server": app, "holdout": holdout, "monitor": monitor, "token": token})
 
 
 if __name__ == "__main__":

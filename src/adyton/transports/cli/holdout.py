@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.transports.cli.scoring import Column, File, best, close, compare, leaderboard, score, submit
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.transports.cli.operation_commands import Arguments, takes
+from adyton.transports.cli.scoring import (
+    Column,
+    File,
+    best,
+    close,
+    compare,
+    leaderboard,
+    score,
+    scores,
+    submit,
+)
 from adyton.transports.places import HoldoutPlace, opened_holdout
-from adyton.transports.terminal import Head, Json, confirmed, run, show, whole_if_said
+from adyton.transports.terminal import Json, confirmed, run, show, whole_if_said
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
     from adyton.holdout import Holdout, HoldoutBudget
@@ -197,6 +209,7 @@ def _confirmed(said: SimpleNamespace, given: dict[str, Any]) -> Holdout:
     return Holdout.create(said.file, **given, scores_reveal_labels=True)
 
 
+@takes(HoldoutOperations.budget, only=())
 def budget(file: HoldoutPlace, as_json: Json = False) -> None:
     """How many scores are left, and how close they are."""
 
@@ -207,7 +220,8 @@ def budget(file: HoldoutPlace, as_json: Json = False) -> None:
     show(make, as_json)
 
 
-def verify(file: HoldoutPlace, head: Head = None, as_json: Json = False) -> None:
+@takes(HoldoutOperations.verify, only=("head",))
+def verify(file: HoldoutPlace, *, arguments: Arguments, as_json: Json = False) -> None:
     """Replay the ledger of a holdout from its first receipt to its last.
 
     At an address its links are fetched, and replayed on this side.
@@ -215,7 +229,7 @@ def verify(file: HoldoutPlace, head: Head = None, as_json: Json = False) -> None
 
     def work() -> dict[str, Any]:
         with opened_holdout(file) as holdout:
-            found = holdout.verify(head)
+            found = holdout.verify(**arguments())
         return {"receipts": found.receipts, "head": found.head}
 
     done = run(work, as_json)
@@ -225,5 +239,5 @@ def verify(file: HoldoutPlace, head: Head = None, as_json: Json = False) -> None
 
 
 app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
-for command in (create, score, compare, best, submit, leaderboard, close, budget, verify):
+for command in (create, score, compare, best, submit, leaderboard, scores, close, budget, verify):
     app.command()(command)

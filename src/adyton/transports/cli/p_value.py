@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
-from adyton.population.described_tests import Method
+from adyton.operations.studies import StudyOperations
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.places import StudyPlace, file_of, opened
 from adyton.transports.terminal import Json, show
 
 Alpha = Annotated[str, typer.Option(help="Level of the test.", metavar="A")]
-PValue = Annotated[
-    str | None, typer.Option("--p", help="A p-value that was computed: what it is worth now.", metavar="P")
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--query", help="What the test is about: a query with one value, in groups or not.", metavar="SQL"
-    ),
-]
-Null = Annotated[
-    str | None,
-    typer.Option(
-        "--null",
-        help="The value under the null hypothesis; without it all groups are alike.",
-        metavar="NUMBER",
-    ),
-]
-MethodName = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        help=f"Which test it is, fixed beforehand in all its details: {', '.join(get_args(Method))}.",
-        metavar="NAME",
-    ),
-]
 Publish = Annotated[
     bool,
     typer.Option(
@@ -51,13 +27,12 @@ Verbose = Annotated[
 ]
 
 
+@takes(StudyOperations.last_look, but=("alpha",))
 def p_value(
     study: StudyPlace,
+    *,
     alpha: Alpha = "0.05",
-    p: PValue = None,
-    query: Query = None,
-    null: Null = None,
-    method: MethodName = "t",
+    arguments: Arguments,
     publish: Publish = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -72,13 +47,15 @@ def p_value(
     """
 
     def make() -> Any:
+        words = arguments()
+        p = words.get("p_value")
         if publish and p is None:
             raise InvalidRequest("--publish records a result: give it with --p")
         if publish and p:
             with open_study(file_of(study, "recording a published test")) as curator:
-                said = curator.last_look(alpha, p, query=query, null=null, method=method)
+                said = curator.last_look(alpha, **words)
                 return replace(said, published=curator.publish_test(p).number)
         with opened(study) as asker:
-            return asker.last_look(alpha, p, query=query, null=null, method=method)
+            return asker.last_look(alpha, **words)
 
     show(make, as_json, verbose=verbose)

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from adyton.curator import Curator
-from adyton.transports.cli.monitor import Dialect, Number, OneOrAll
-from adyton.transports.cli.synthesize import Share, bins_of
+from adyton.transports.cli.monitor import Number, OneOrAll
+from adyton.transports.cli.operation_commands import Arguments, takes_words
+from adyton.transports.cli.synthesize import bins_of
 from adyton.transports.places import shown
 from adyton.transports.queries_file import check_asked, read_queries
-from adyton.transports.terminal import Json, Preview, Request, StudyFile, one_price, whole
+from adyton.transports.terminal import Json, Preview, StudyFile, whole
 
 Columns = Annotated[
     str,
@@ -31,10 +32,6 @@ Tolerance = Annotated[
     str | None,
     typer.Option(help="Refuse if a guess that is wrong by more, of all units, could pass.", metavar="T"),
 ]
-ExpectedRows = Annotated[
-    str | None, typer.Option(help="About how many rows there are, if the study does not say.", metavar="N")
-]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of all its answers.", metavar="E")]
 Sql = Annotated[
     str | None,
     typer.Argument(
@@ -51,16 +48,15 @@ File = Annotated[
 ]
 
 
+@takes_words("epsilon", "share", "expected_rows", "request")
 def open_pmw(
     study: StudyFile,
     columns: Columns,
     queries: Queries,
+    *,
     bins: Bins = None,
     tolerance: Tolerance = None,
-    expected_rows: ExpectedRows = None,
-    epsilon: Epsilon = None,
-    share: Share = None,
-    request: Request = None,
+    arguments: Arguments,
     preview: Preview = False,
     as_json: Json = False,
 ) -> None:
@@ -72,24 +68,25 @@ def open_pmw(
     """
 
     def make(curator: Curator) -> Any:
-        words = one_price(epsilon, share)
+        words = arguments()
         words |= {"queries": whole(queries, "--queries"), "bins": bins_of(bins), "tolerance": tolerance}
-        if expected_rows is not None:
-            words["expected_rows"] = whole(expected_rows, "--expected-rows")
         names = [name.strip() for name in columns.split(",")]
         if preview:
+            words.pop("request", None)
             return curator.preview_pmw(names, **words)
-        return curator.open_pmw(names, request=request, **words).budget()
+        return curator.open_pmw(names, **words).budget()
 
     shown(study, make, as_json)
 
 
+@takes_words("dialect")
 def feed(
     study: StudyFile,
     number: Number,
+    *,
     sql: Sql = None,
     file: File = None,
-    dialect: Dialect = None,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Ask PMW for a count: guessed, or measured with noise where the guess is found wrong.
@@ -101,8 +98,8 @@ def feed(
         check_asked(sql, file)
         pmw = curator.pmw(whole(number, "NUMBER"))
         if sql is not None:
-            return pmw.feed(sql, dialect=dialect)
-        return pmw.feed_many(read_queries(file or Path()), dialect=dialect)
+            return pmw.feed(sql, **arguments())
+        return pmw.feed_many(read_queries(file or Path()), **arguments())
 
     shown(study, make, as_json)
 

@@ -13,9 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.operations.results import printable
 from adyton.show import Sheet
+from adyton.transports.cli.operation_commands import Arguments, in_place, takes
 from adyton.transports.places import HoldoutPlace, opened_holdout, opened_leaderboard
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.terminal import Json, show
 
 File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdout.toml.", show_default=False)]
 Predictions = Annotated[
@@ -51,27 +54,19 @@ Entrant = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[
-    str | None,
-    typer.Option("--name", help="What the model is called, as the leaderboard shows.", metavar="NAME"),
-]
 Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
 SecondColumn = Annotated[
     str | None, typer.Option(help="The column of the second model, if not --column.", metavar="NAME")
 ]
-Guess = Annotated[
-    str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
-]
-Cost = Annotated[
-    str, typer.Option("--scores", help="What the choice may cost: more scores, a better choice.", metavar="K")
-]
 
 
+@takes(HoldoutOperations.score, only=("guess",))
 def score(
     file: HoldoutPlace,
     predictions: Predictions,
+    *,
     column: Column = None,
-    guess: Guess = None,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Score predictions. The same ones again are free."""
@@ -79,11 +74,12 @@ def score(
     def make(holdout: Any) -> Any:
         from adyton.holdout.classes.files import read_submitted
 
-        return holdout.score(read_submitted(predictions, column), guess=guess)
+        return holdout.score(read_submitted(predictions, column), **arguments())
 
     _shown(opened_holdout, file, make, as_json)
 
 
+@takes(HoldoutOperations.compare, only=())
 def compare(
     file: HoldoutPlace,
     first: First,
@@ -105,8 +101,9 @@ def compare(
     _shown(opened_holdout, file, make, as_json)
 
 
+@takes(HoldoutOperations.best_of, only=("scores",))
 def best(
-    file: HoldoutPlace, models: Models, column: Column = None, scores: Cost = "1", as_json: Json = False
+    file: HoldoutPlace, models: Models, *, column: Column = None, arguments: Arguments, as_json: Json = False
 ) -> None:
     """Choose the best of several models, for the price of one score whatever their number.
 
@@ -120,18 +117,19 @@ def best(
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise InvalidRequest(f"two files have the same name {twice[0]!r}, by which models are known")
         sent = {path.stem: read_submitted(path, column) for path in models}
-        return holdout.best_of(sent, scores=whole(scores, "--scores"))
+        return holdout.best_of(sent, **arguments())
 
     _shown(opened_holdout, file, make, as_json)
 
 
+@takes(HoldoutOperations.submit, only=("name", "guess"))
 def submit(
     file: HoldoutPlace,
     entrant: Entrant,
     predictions: Values,
-    name: Model = None,
+    *,
     column: Column = None,
-    guess: Guess = None,
+    arguments: Arguments,
     as_json: Json = False,
 ) -> None:
     """Score predictions for the leaderboard, as a model of an entrant. The same ones again are free, and
@@ -146,11 +144,12 @@ def submit(
     def make(board: Any) -> Any:
         from adyton.holdout.files import read_values
 
-        return board.submit(entrant, read_values(predictions, column), guess=guess, name=name)
+        return board.submit(entrant, read_values(predictions, column), **arguments())
 
     _shown(opened_leaderboard, file, make, as_json)
 
 
+@takes(HoldoutOperations.close_with, only=())
 def close(file: HoldoutPlace, predictions: Last, column: Column = None, as_json: Json = False) -> None:
     """Give the last score, exact, and score nothing ever after. On a server owners alone may do so.
 
@@ -165,8 +164,14 @@ def close(file: HoldoutPlace, predictions: Last, column: Column = None, as_json:
     _shown(opened_holdout, file, make, as_json)
 
 
+def scores(file: HoldoutPlace, as_json: Json = False) -> None:
+    """List every score so far. On a server the own ones; for owners and auditors all. Free of charge."""
+    show(lambda: in_place(opened_holdout, file, lambda holdout: printable(holdout.scores())), as_json)
+
+
+@takes(HoldoutOperations.standings, only=())
 def leaderboard(file: HoldoutPlace, as_json: Json = False) -> None:
-    """Show who is ahead beyond doubt, and who is tied. Free.
+    """Show who is ahead beyond doubt, and who is tied.
 
     Rank 3 means that two models are better on the population; models that the intervals do not separate are
     tied.

@@ -12,8 +12,9 @@ import typer
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.atoms import Bins as BinsOfColumns
+from adyton.transports.cli.operation_commands import Arguments, takes_words
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.terminal import Force, Json, Preview, StudyFile, one_price, show, whole, whole_if_said
+from adyton.transports.terminal import Force, Json, Preview, StudyFile, show, whole, whole_if_said
 
 Columns = Annotated[
     str, typer.Option(help="Columns of the table, separated by commas.", metavar="NAMES", show_default=False)
@@ -34,20 +35,19 @@ Bins = Annotated[
 ]
 _DAY = re.compile(r"\d+-\d+-\d+")  # any other edge is a number, such as -1e-5
 Ways = Annotated[str | None, typer.Option(help="Measure marginals of up to so many columns; 3.", metavar="N")]
-Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this table.", metavar="E")]
-Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Also the theorems.")]
 
 
+@takes_words("epsilon", "share")
 def synthesize(
     study: StudyFile,
     columns: Columns,
+    *,
     output: Output = None,
     rows: Rows = None,
     bins: Bins = None,
     ways: Ways = None,
-    epsilon: Epsilon = None,
-    share: Share = None,
+    arguments: Arguments,
     figure: Figure = None,
     preview: Preview = False,
     force: Force = False,
@@ -64,7 +64,7 @@ def synthesize(
         from adyton.curator.mock_file import check_output, write_table
         from adyton.synthesis.result import MADE
 
-        named = one_price(epsilon, share)
+        named = arguments()
         check_figure(figure)
         with open_study(study) as curator:
             if output is not None:

@@ -15,14 +15,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from adyton.certify import json_text
-from adyton.service.facts import API
+from adyton.operations.facts import API
 from adyton.service.house import House
-from adyton.transports.http import errors, holdouts, studies, tokens
+from adyton.transports.http import errors
 from adyton.transports.http.crowd import Faults
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
 from adyton.transports.http.quick import Quick
+from adyton.transports.http.routes import made_routes
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
 from adyton.transports.pages.headers import Headers
@@ -31,6 +32,7 @@ from adyton.transports.pg.door import WireDoor
 if TYPE_CHECKING:
     from adyton.transports.mcp.mounted import DoorForAgents
 
+_ROUTES = made_routes().routes
 _DOCUMENT = "/v1/openapi.json"
 _ABOUT = (
     "Query data you may not see: every answer is private, valid for the population, and receipted. "
@@ -79,8 +81,7 @@ def make_app(
     )
     app.state.desk, app.state.metrics = desk, metrics
     errors.install(app)
-    for part in (studies, holdouts, tokens):
-        app.router.routes.extend(part.routes.routes)  # as they are: to include them makes each anew
+    app.router.routes.extend(_ROUTES)  # as they are: to include them makes each anew
     app.add_api_route(_DOCUMENT, _document(app), include_in_schema=False)
     app.add_api_route("/healthz", _alive, summary="The process answers", tags=["health"])
     app.add_api_route("/readyz", _ready, summary="Everything is loaded", tags=["health"])

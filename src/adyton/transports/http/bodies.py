@@ -1,20 +1,14 @@
-"""What comes in: one class a body, nothing unknown in it."""
+"""What comes in: one class a body, made from the arguments of an operation, nothing unknown in it."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from adyton.service.chain import PAGE
-
-Number = str | int | float
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
-Newest = Annotated[
-    int | None, Query(ge=1, le=PAGE, description="the newest receipts, so many; in place of after")
-]
+from adyton.operations.operation import Operation
+from adyton.operations.words import LONGEST_NAME, Word
 
 
 class Body(BaseModel):
@@ -39,111 +33,27 @@ class ErrorBody(BaseModel):
     error: ErrorFacts
 
 
-class PricedBody(Body):
-    """At most one of the first four; none where the study plans its queries."""
-
-    within: Number | dict[str, Number] | None = Field(
-        None, description="half-width of each value's 95 % noise interval, or of each by its name"
-    )
-    epsilon: Number | None = Field(None, description="of this query")
-    share: Number | None = Field(None, description="of what is left to whoever asks")
-    scale: Number | None = Field(None, description="of the noise of each value")
-    expected_rows: int | None = Field(None, description="rows that are expected to match, for a mean")
+@cache
+def body_of(operation: Operation[Any, Any]) -> type[Body]:
+    """The class of what an operation takes."""
+    name = f"{operation.place.noun}_{operation.name}".title().replace("_", "")
+    return made_of(name, *operation.words)
 
 
-class _AskBody(PricedBody):
-    dialect: Name | None = Field(None, description="the database in whose SQL it is written")
-    strategy: Name | None = Field(None, description="how a batch of counts is measured together")
+def made_of(name: str, *words: Word, base: type[Body] = Body) -> type[Body]:
+    fields: Any = {word.name: field_of(word) for word in words}
+    made: type[Body] = create_model(name, __base__=base, **fields)
+    return made
 
 
-class QueryBody(_AskBody):
-    query: str = Field(description="SQL, see docs/reference/sql.md")
-    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
-
-
-class QueriesBody(_AskBody):
-    queries: list[str] = Field(min_length=1, description="all are answered, or none")
-    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
-
-
-class PreviewQuery(_AskBody):
-    query: str = Field(description="SQL, see docs/reference/sql.md")
-    expect: Number | dict[str, Number] | None = Field(
-        None, description="population widths for this value, or for values by their names"
-    )
-
-
-class PreviewQueries(_AskBody):
-    queries: list[str] = Field(min_length=1)
-    expect: Number | dict[str, Number] | None = None
-
-
-class Bounds(PricedBody):
-    column: Name
-    low_fraction: Number | None = None
-    high_fraction: Number | None = None
-    where: str | None = None
-    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
-
-
-class LastLookBody(Body):
-    alpha: Number = Field(description="level of a test on the rows")
-    p_value: Number | None = Field(None, description="one that was computed")
-    query: str | None = Field(None, description="what the test is about: a query with one value")
-    null: Number | None = Field(None, description="that value under the null hypothesis, if it is a number")
-    method: str = Field("t", description="which test it is: t, z, permutation, rank-sum, ...")
-
-
-class MonitorOrder(PricedBody):
-    positives: int
-    of: Name = Field("counts", description="counts, sums or means")
-    numeric: bool = False
-    refresh: bool | None = None
-    request: Name | None = None
-
-
-class Fed(Body):
-    query: str
-    above: Number | None = None
-    dialect: Name | None = Field(None, description="the database in whose SQL it is written")
-
-
-class Predictions(Body):
-    predictions: list[Any]
-    guess: Number | None = None
-
-
-class Submitted(Predictions):
-    entrant: str | None = Field(None, description="the name of the token, if it is given at all")
-    name: str | None = Field(None, description="what the model is called on the leaderboard")
-
-
-class Models(Body):
-    models: dict[str, list[Any]] = Field(description="predictions of each model, by its name")
-    scores: int = Field(1, description="what the choice may cost, in scores")
-
-
-class Last(Body):
-    predictions: list[Any]
-
-
-class Pair(Body):
-    first: list[Any]
-    second: list[Any]
-
-
-class Verify(Body):
-    head: str | None = Field(None, description="a digest that must be in the chain")
-
-
-class NewToken(Body):
-    name: Name
-    role: Name
-    budget_share: Number | None = None
-    price_share: Number | None = None
-    rate: int | None = None
-    expires: Name | None = None
-
-
-class Revoked(Body):
-    token: Name = Field(description="the id of a token, or the name whose tokens all end")
+def field_of(word: Word) -> tuple[Any, Any]:
+    """The type and the default of one argument, as pydantic has them."""
+    bounds: Any = {"min_length": 1, "max_length": LONGEST_NAME} if word.short else {}
+    if word.least is not None:
+        bounds["min_length" if word.type == list[str] else "ge"] = word.least
+    if word.most is not None:
+        bounds["le"] = word.most
+    kind = Annotated[word.type, Field(**bounds)] if bounds else word.type
+    if word.required:
+        return kind, Field(description=word.help)
+    return kind if word.default is not None else kind | None, Field(word.default, description=word.help)

@@ -16,11 +16,12 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from adyton.errors import InvalidRequest, TooMany
+from adyton.operations.operation import Operation
 from adyton.service.gate import Bytes, Holding, Places, Rate, network_of
 from adyton.service.grid import TimedRequest
+from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import House, Visitor
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
 from adyton.service.studies import READING
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.intake import ReadRequest, is_json, read_body, understood
@@ -31,7 +32,6 @@ LONGEST_TOKEN = 4096
 _AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most queries take, also where it is busy
 _IN_A_TICK = 16  # queries that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
-_UPLOADS = ("/score", "/compare")
 _LARGE = 1_000_000  # bytes of an answer that is counted until it has left
 _UNREAD = "this token has not read the answers that it was given; read them first, nothing was charged"
 
@@ -164,12 +164,11 @@ class TokenFirst(APIRoute):
 
     def _room(self, desk: Desk, sender: Visitor, named: dict[str, str]) -> tuple[int, int | None]:
         """How many bytes a body may have, and how many elements a list in it."""
-        name = next(iter(named.values()))
-        if not self.path.endswith(_UPLOADS):
-            desk.house.anything(sender, name, Action.LOOK)
-            return desk.house.settings.request_bytes, None
-        found, _ = desk.house.holdout(sender, name, Action.SCORE)
-        return desk.house.settings.upload_bytes, found.items
+        operation: Operation[Any, Any] = self.endpoint.operation  # type: ignore[attr-defined]
+        found, _ = desk.house.place(sender, operation, next(iter(named.values())))
+        if isinstance(found, ServedHoldout) and operation.sends_items:
+            return desk.house.settings.upload_bytes, found.items
+        return desk.house.settings.request_bytes, None
 
 
 class _Door(SecurityBase):

@@ -51,6 +51,23 @@ def told(made: Any) -> Response:
     return _json(json_bytes(made))
 
 
+def written(made: Any, wanted: str) -> Response:
+    """Any result, in the form that Accept prefers where it has several."""
+    match made:
+        case Answer():
+            return answered(wanted, made)
+        case Preview():
+            return previewed(wanted, made)
+        case [Answer(), *_]:
+            return answered_all(made)
+        case [Preview(), *_]:
+            return told(previews_json(made))
+        case list():
+            return told([one.to_json() for one in made])
+        case _:
+            return told(made.to_json())
+
+
 def answered(wanted: str, answer: Answer) -> Response:
     """One answer, in the form that Accept prefers; receipt and cost go into headers beside a table."""
     if ARROW in wanted:

@@ -7,6 +7,7 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adyton.errors import InvalidRequest, TooLarge
+from adyton.operations.table import operations
 from adyton.service.limits import LIMITS
 from adyton.service.settings import Settings
 from adyton.transports.http.errors import response_of
@@ -14,7 +15,8 @@ from adyton.transports.http.intake import too_large
 
 # What is in front of the server may believe the other one, and take a part of the body for a request.
 COOKIES = "adyton cookies"
-_UPLOADS = re.compile(r"/v1/holdouts/[^/]+/(score|compare)|/holdouts/[^/]+")
+_ROUTES = (re.sub(r"\{\w+\}", "[^/]+", one.route) for one in operations() if one.sends_items)
+_UPLOADS = re.compile("|".join((*_ROUTES, "/holdouts/[^/]+(/do/[^/]+)?")))
 _LONG_ADDRESS = f"an address has at most {LIMITS.small_bytes} bytes; nothing was charged"
 _TWO_LENGTHS = "a request has a Content-Length or is chunked, not both; nothing was charged"
 

@@ -15,20 +15,22 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adyton.errors import CuratorError
+from adyton.operations.roles import Action
+from adyton.operations.studies import StudyOperations
 from adyton.service.gate import Holding
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
-from adyton.transports.http.bodies import QueryBody
+from adyton.transports.http.bodies import body_of
 from adyton.transports.http.desk import Desk, sender_of
 from adyton.transports.http.errors import response_of, unexpected
 from adyton.transports.http.formats import send_body
 from adyton.transports.http.intake import again, read_body
-from adyton.transports.http.studies import answer, key_of
+from adyton.transports.http.routes import cached_answer, key_of
 from adyton.transports.http.watching import Metrics, is_traced
 from adyton.transports.pages.headers import completed
 
-_ASK = re.compile("/v1/studies/([^/]+)/ask")
-_ROUTE = "/v1/studies/{study}/ask"  # as the framework would say it
+_ASK = StudyOperations.ask
+_ROUTE = _ASK.route  # as the framework would say it
+_ADDRESS = re.compile(_ROUTE.replace("{study}", "([^/]+)"))
 
 
 class Quick:
@@ -38,7 +40,7 @@ class Quick:
         self._app, self._desk, self._metrics = app, desk, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _ASK.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        found = _ADDRESS.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if found is None or not self._is_usual(scope, headers := dict(scope["headers"])):
             await self._app(scope, receive, send)
             return
@@ -88,7 +90,7 @@ class Quick:
         if known is not None:
             return known
         try:
-            query = QueryBody.model_validate(json.loads(content))
+            query = body_of(_ASK).model_validate(json.loads(content))
         except (ValueError, RecursionError, ValidationError):
             return content
-        return await desk.done(sender, lambda: answer(study, who, query, key))
+        return await desk.done(sender, lambda: cached_answer(_ASK, study, who, query.words(), key))

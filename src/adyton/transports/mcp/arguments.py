@@ -1,72 +1,64 @@
-"""What each tool takes.  Nothing unknown is taken, so a misspelt price is never no price.
+"""What each tool takes, made from the arguments of its operations.  Nothing unknown is taken, so a misspelt
+price is never no price.
 
 No tool takes a path or a token, and none has a word for a budget.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import create_model, model_validator
 
-from adyton.transports.http.bodies import (
-    Body,
-    Name,
-    Pair,
-    Predictions,
-    PreviewQueries,
-    QueriesBody,
-    QueryBody,
-)
+from adyton.operations.operation import Operation
+from adyton.operations.words import Word
+from adyton.transports.http.bodies import Body, field_of
 
-Study = Annotated[Name, Field(description="the name of a study, from list_studies")]
-Holdout = Annotated[Name, Field(description="the name of a holdout, from list_studies")]
-
-
-class Nothing(Body):
-    """No arguments."""
+_NAMED = {
+    "study": "the name of a study, from list_studies",
+    "holdout": "the name of a holdout, from list_studies",
+    "name": "the name of a study or a holdout, from list_studies",
+}
+_NUMBER = Word("number", int, "of the receipt that paid for it")
+_ONE_OR_SEVERAL = "give query, or queries, and not both"
 
 
-class Named(Body):
-    name: Name = Field(description="the name of a study or a holdout, from list_studies")
+def place_word(operations: Sequence[Operation[Any, Any]]) -> str | None:
+    """The argument that names what a tool is used on; None where nothing has to be named."""
+    kinds = {operation.place.of for operation in operations} - {"server"}
+    return None if not kinds else kinds.pop() if len(kinds) == 1 else "name"
 
 
-class ToAsk(QueryBody):
-    study: Study
+def arguments_of(tool: str, operations: Sequence[Operation[Any, Any]]) -> type[Body]:
+    """All that the operations of a tool take.  What not all of them have may be left out."""
+    words: dict[str, Word] = {}
+    place = place_word(operations)
+    if place is not None:
+        words[place] = Word(place, str, _NAMED[place], short=True)
+    if "number" in operations[0].place.names:
+        words["number"] = _NUMBER
+    every = [{word.name for word in operation.words} for operation in operations]
+    for operation in operations:
+        for word in operation.words:
+            in_all = all(word.name in names for names in every)
+            words.setdefault(word.name, word if in_all else replace(word, required=False))
+    fields: Any = {word.name: field_of(word) for word in words.values()}
+    made: type[Body] = create_model(
+        tool.title().replace("_", ""),
+        __base__=_OneOrSeveral if {"query", "queries"} <= words.keys() else Body,
+        **fields,
+    )
+    return made
 
 
-class ToAskMany(QueriesBody):
-    study: Study
-
-
-class ToTry(QueryBody):
-    study: Study
-
-
-class ToPreview(PreviewQueries):
+class _OneOrSeveral(Body):
     """One query, or several that are to be asked together."""
 
-    study: Study
-    query: str | None = Field(None, description="SQL; or several in queries")
-    queries: list[str] = Field([], description="SQL; those that ask_many would ask together")
-
     @model_validator(mode="after")
-    def one_or_several(self) -> ToPreview:
-        if (self.query is None) == (not self.queries):
-            raise ValueError("give query, or queries, and not both")
+    def one_or_several(self) -> _OneOrSeveral:
+        said = self.words()
+        if ("query" in said) == ("queries" in said):
+            raise ValueError(_ONE_OR_SEVERAL)
         return self
-
-    @property
-    def texts(self) -> list[str]:
-        return self.queries if self.query is None else [self.query]
-
-
-class ToScore(Predictions):
-    holdout: Holdout
-    predictions: list[Any] = Field(description="one for each item of the holdout, in the order of the items")
-
-
-class ToCompare(Pair):
-    holdout: Holdout
-    first: list[Any] = Field(description="one prediction for each item, in the order of the items")
-    second: list[Any] = Field(description="as many, of the other model")

@@ -1,6 +1,6 @@
 """What an agent is told before it asks: how this house works, and how to query a study well."""
 
-from adyton.service.facts import GRAMMAR as _SHORT
+from adyton.operations.facts import GRAMMAR as _SHORT
 
 INSTRUCTIONS = (
     "Aggregate queries to data that you may not see. Every answer has noise and costs a part of a fixed "

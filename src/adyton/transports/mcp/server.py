@@ -16,9 +16,9 @@ from pydantic import ValidationError
 import adyton
 from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest
+from adyton.operations.roles import Action
 from adyton.service.house import Visitor
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.errors import place_and_fix, unexpected
@@ -67,7 +67,11 @@ class Agents:
     # Tools.
 
     async def _list_tools(self, context: Context, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=_LISTED)
+        """Those that the visitor may use on something."""
+        visitor = _or_error(lambda: self._visitor(context))
+        return types.ListToolsResult(
+            tools=[_LISTED[name] for name, tool in TOOLS.items() if tool.is_for(visitor)]
+        )
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
@@ -87,7 +91,7 @@ class Agents:
     ) -> types.CallToolResult:
         visitor = self._visitor(context)
         body = _body(tool.takes, params.arguments or {})
-        self._desk.check_batch(getattr(body, "queries", []))
+        self._desk.check_batch(getattr(body, "queries", None) or [])
         call = Call(
             self._desk.house, visitor, params.name, body, json.dumps(context.request_id), self._connection
         )
@@ -206,8 +210,8 @@ def _hush() -> None:
 
 
 _SCHEMAS = {name: tool.takes.model_json_schema() for name, tool in TOOLS.items()}
-_LISTED = [
-    types.Tool(
+_LISTED = {
+    name: types.Tool(
         name=name,
         title=tool.title,
         description=tool.description,
@@ -215,13 +219,13 @@ _LISTED = [
         output_schema={"type": "object"},
         annotations=types.ToolAnnotations(
             read_only_hint=not tool.changes,
-            destructive_hint=False,
-            idempotent_hint=True,
+            destructive_hint=any(one.final for one in tool.operations),
+            idempotent_hint=all(one.again for one in tool.operations),
             open_world_hint=False,
         ),
     )
     for name, tool in TOOLS.items()
-]
+}
 _GRAMMAR = types.Resource(
     name="grammar", uri=f"{_STUDY}grammar", mime_type="text/plain", description="The SQL that is answered."
 )

@@ -1,7 +1,7 @@
-"""The tools: what each is for, what it takes, which action it is, and what it returns.
+"""The tools, one for each name in the tables of operations: what it takes, does and says.
 
-A tool is a plain function of a call.  Who may do what is decided by the house, what fits by the ledger:
-nothing here, and no text that comes in, changes either.
+Who may do what is decided by the house, what fits by the ledger: nothing here, and no text that comes in,
+changes either.
 """
 
 from __future__ import annotations
@@ -11,29 +11,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify import Answer, json_text
-from adyton.errors import CuratorError
-from adyton.service.holdouts import ServedHoldout
-from adyton.service.house import House, Visitor
+from adyton.certify import Answer, Preview, json_text
+from adyton.errors import CuratorError, InvalidRequest
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.operations.operation import Operation
+from adyton.operations.results import printable
+from adyton.operations.roles import may
+from adyton.operations.server import ServerOperations
+from adyton.operations.studies import StudyOperations
+from adyton.operations.table import EXCEPTIONS, operations
+from adyton.service.house import House, Served, Visitor
 from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.bodies import Body
-from adyton.transports.http.formats import check_free, previews_json
+from adyton.transports.http.formats import previews_json
+from adyton.transports.http.routes import check_values
 from adyton.transports.mcp import words
-from adyton.transports.mcp.arguments import (
-    Named,
-    Nothing,
-    ToAsk,
-    ToAskMany,
-    ToCompare,
-    ToPreview,
-    ToScore,
-    ToTry,
-)
-
-_BESIDE = ("study", "query", "queries")
+from adyton.transports.mcp.arguments import arguments_of, place_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,97 +56,104 @@ class Call:
         """
         if self.body.request is not None:
             return str(self.body.request)
-        asked = json_text(self.body.model_dump(mode="json"))
+        asked = json_text(dict(sorted(self.body.model_dump(mode="json").items())))
         parts = "\n".join((session, self.connection, self.id, self.tool, asked))
         return f"mcp {hashlib.sha256(parts.encode()).hexdigest()[:48]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``changes``: whether a call may spend something."""
+    """Several operations may have one name: which of them is meant follows from what is named and given."""
 
-    title: str
-    description: str
+    name: str
+    operations: Sequence[Operation[Any, Any]]
     takes: type[Body]
-    work: Callable[[Call], ToolResult]
-    changes: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def description(self) -> str:
+        """What it does, and whether that is charged."""
+        of = dict.fromkeys(f"{one.help}. {one.cost.capitalize()}." for one in self.operations)
+        prices = {word.name for one in self.operations for word in one.words if word.price}
+        price = [_PRICE if "within" in prices else _AT_ONCE] if prices else []
+        return " ".join([*of, *(_MORE.get(self.name, ())), *price])
+
+    @property
+    def changes(self) -> bool:
+        return any(one.changes for one in self.operations)
+
+    def is_for(self, visitor: Visitor) -> bool:
+        """Whether this visitor may use it on anything."""
+        return any(
+            one.action is None or any(may(role, one.action) for role in visitor.roles)
+            for one in self.operations
+        )
+
+    def work(self, call: Call) -> ToolResult:
+        place, given = place_word(self.operations), call.body.words()
+        if place is None:
+            return _listed(call)
+        name = given.pop(place)
+        operation = self._meant(call, name, given)
+        found, who = call.house.place(call.visitor, operation, name)
+        if unknown := sorted(given.keys() - {"number", *(word.name for word in operation.words)}):
+            raise InvalidRequest(f"{unknown[0]} means nothing for {name}; nothing was charged")
+        if operation.lists:
+            check_values(found, given, LIMITS.agent_values)
+        if operation.spends and operation.takes_request and isinstance(found, ServedStudy):
+            given["request"] = call.request(found.session(who).id)
+        return _told(operation, found, who, found.perform(operation, who, given))
+
+    def _meant(self, call: Call, name: str, given: dict[str, Any]) -> Operation[Any, Any]:
+        """Of several the one for this kind of thing that has all that was given."""
+        kind = call.house.kind(name)
+        fitting = [one for one in self.operations if kind is None or one.place.of in (kind, "any")]
+        named = given.keys() - {"number"}
+        exact = [one for one in fitting if named <= {word.name for word in one.words}]
+        return (exact or fitting or list(self.operations))[0]
 
 
-def list_studies(call: Call) -> ToolResult:
-    mine = [one for one in call.house.served if call.visitor.identity(one.name)]
-    studies = [one.facts() for one in mine if isinstance(one, ServedStudy)]
-    listed = [{"name": one["name"], "budget": one["budget"]} for one in studies]
-    holdouts = [one.facts() for one in mine if isinstance(one, ServedHoldout)]
-    return ToolResult({"studies": listed, "holdouts": holdouts}, words.studies_said(listed, holdouts))
+def _listed(call: Call) -> ToolResult:
+    studies, holdouts = (
+        call.house.listed(call.visitor, one).to_json()[one.name]
+        for one in (ServerOperations.studies, ServerOperations.holdouts)
+    )
+    said = words.studies_said(studies, holdouts)
+    return ToolResult({"studies": studies, "holdouts": holdouts}, said)
 
 
-def describe(call: Call) -> ToolResult:
-    found, _ = call.house.anything(call.visitor, call.body.name, Action.LOOK)
-    facts = found.facts()
-    return ToolResult(facts, words.facts_said(facts))
-
-
-def preview(call: Call) -> ToolResult:
-    found, who = call.house.study(call.visitor, call.body.study, Action.PREVIEW)
-    made = found.previews(who, call.body.texts, call.body.words(*_BESIDE))
-    previews = previews_json(made, LIMITS.agent_values)
-    left = found.share_left_to(who)
-    return ToolResult({"previews": previews, "own": found.own(who)}, words.preview_said(previews, left))
-
-
-def ask(call: Call) -> ToolResult:
-    found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
-    (answer,) = _asked(call, found, who, [call.body.query])
-    (told,) = _first_rows([answer])
-    said = words.answer_said(told, answer, found.share_left_to(who))
-    return ToolResult({"answer": told, "own": found.own(who)}, said)
-
-
-def ask_many(call: Call) -> ToolResult:
-    found, who = call.house.study(call.visitor, call.body.study, Action.ASK)
-    answers = _asked(call, found, who, call.body.queries)
-    told = _first_rows(answers)
-    said = words.answers_said(told, answers, found.share_left_to(who))
-    return ToolResult({"answers": told, "own": found.own(who)}, said)
-
-
-def try_on_mock(call: Call) -> ToolResult:
-    found, _ = call.house.study(call.visitor, call.body.study, Action.TRY)
-    check_free(found.values_asked([call.body.query], call.body.dialect), LIMITS.agent_values)
-    (answer,) = found.try_out([call.body.query], call.body.words("request", *_BESIDE))
-    (told,) = _first_rows([answer])
-    return ToolResult({"answer": told}, words.answer_said(told, answer, None))
-
-
-def budget(call: Call) -> ToolResult:
-    found, who = call.house.anything(call.visitor, call.body.name, Action.BUDGET)
-    if isinstance(found, ServedHoldout):
-        told = found.budget()
-        return ToolResult(told, words.scores_said(told))
-    told = found.budget(who)
-    return ToolResult(told, words.budget_said(told, found.share_left_to(who)))
-
-
-def score_on_holdout(call: Call) -> ToolResult:
-    found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
-    told = found.score(who, call.body.predictions, call.body.guess)
-    return ToolResult(told, words.score_said(told))
-
-
-def compare_on_holdout(call: Call) -> ToolResult:
-    found, who = call.house.holdout(call.visitor, call.body.holdout, Action.SCORE)
-    told = found.compare(who, call.body.first, call.body.second)
-    return ToolResult(told, words.comparison_said(told))
+def _told(operation: Operation[Any, Any], found: Served, who: Identity, made: Any) -> ToolResult:
+    """A result as structure and in words.  Of answers and previews also what is left to whoever asks."""
+    if isinstance(found, ServedStudy):
+        left = found.share_left_to(who) if operation.place is StudyOperations.place else None
+        match made:
+            case Answer():
+                (told,) = _first_rows([made])
+                own = {} if left is None else {"own": found.own(who)}
+                return ToolResult({"answer": told, **own}, words.answer_said(told, made, left))
+            case [Answer(), *_]:
+                several = _first_rows(made)
+                own = {} if left is None else {"own": found.own(who)}
+                return ToolResult({"answers": several, **own}, words.answers_said(several, made, left))
+            case Preview():
+                return _told(operation, found, who, [made])
+            case [Preview(), *_] if left is not None:
+                previews = previews_json(made, LIMITS.agent_values)
+                said = words.preview_said(previews, left)
+                return ToolResult({"previews": previews, "own": found.own(who)}, said)
+        if operation is StudyOperations.budget and left is not None:
+            return ToolResult(made.to_json(), words.budget_said(made.to_json(), left))
+    shown = printable(made)
+    told = shown.to_json()
+    said = _SAID[operation](told) if operation in _SAID else words.shown_said(shown)
+    return ToolResult(told if isinstance(told, dict) else {operation.name: told}, said)
 
 
 def refused(error: CuratorError) -> ToolResult:
     return ToolResult(error.to_json(), words.refusal_said(error))
-
-
-def _asked(call: Call, found: ServedStudy, who: Identity, queries: list[str]) -> list[Answer]:
-    check_free(found.values_asked(queries, call.body.dialect), LIMITS.agent_values)
-    given = {**call.body.words(*_BESIDE), "request": call.request(found.session(who).id)}
-    return found.ask(who, queries, given)
 
 
 def _first_rows(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -172,65 +174,29 @@ _PRICE = (
     "Name a price by exactly one of within (half-width of each value's 95 % noise interval), epsilon, share "
     "(of what is left to you) or scale; by none where the study plans its queries."
 )
-TOOLS: dict[str, Tool] = {
-    "list_studies": Tool(
-        "List studies and holdouts",
-        "The studies and holdouts that are here for you. Free.",
-        Nothing,
-        list_studies,
-    ),
-    "describe": Tool(
-        "Describe a study or holdout",
-        "Public facts of a study (tables, columns, bounds, values, guarantee, grammar) or a holdout. Free.",
-        Named,
-        describe,
-    ),
-    "preview": Tool(
-        "Preview queries",
-        "What an answer would cost and how wide its noise interval and population interval would be. Free, "
-        f"reads nothing; do it before every new kind of query. {_PRICE}",
-        ToPreview,
-        preview,
-    ),
-    "ask": Tool(
-        "Ask one query",
-        "Answer one SQL aggregate query with noise, charge its price to your budget share, give a "
-        f"receipt. Rows are never answered. The same query at the same price is free. {_PRICE}",
-        ToAsk,
-        ask,
-        changes=True,
-    ),
-    "ask_many": Tool(
-        "Ask several queries together",
-        f"Several SQL queries for one charge, cheaper than one by one; all are answered, or none. {_PRICE}",
-        ToAskMany,
-        ask_many,
-        changes=True,
-    ),
-    "try_on_mock": Tool(
-        "Try a query on made-up rows",
-        "The form of an answer, from made-up rows: free, and its values mean nothing. To learn the SQL here.",
-        ToTry,
-        try_on_mock,
-    ),
-    "budget": Tool(
-        "See what is spent and left",
-        "What was spent and what is left, in all and for you, of a study or a holdout. Free.",
-        Named,
-        budget,
-    ),
-    "score_on_holdout": Tool(
-        "Score predictions",
-        "Score predictions on a holdout whose labels nobody sees. Scores are few; the same again are free.",
-        ToScore,
-        score_on_holdout,
-        changes=True,
-    ),
-    "compare_on_holdout": Tool(
-        "Compare two models",
-        "Whether the first predictions are better than the second, for the price of one score.",
-        ToCompare,
-        compare_on_holdout,
-        changes=True,
-    ),
+_AT_ONCE = "Name one price: epsilon, or share (of what is left to you)."
+_MORE = {
+    "preview": ("Reads nothing; do it before every new kind of query.",),
+    "ask": ("Rows are never answered. The same query at the same price is free.",),
+    "score_on_holdout": ("Labels are never shown. Scores are few; the same predictions again are free.",),
+    "try_on_mock": ("To learn the SQL here.",),
 }
+_SAID: dict[Operation[Any, Any], Callable[[Any], str]] = {
+    StudyOperations.describe: words.facts_said,
+    HoldoutOperations.describe: words.facts_said,
+    HoldoutOperations.budget: words.scores_said,
+    HoldoutOperations.score: words.score_said,
+    HoldoutOperations.compare: words.comparison_said,
+}
+
+
+def _tools() -> dict[str, Tool]:
+    left_out = {one.operation for one in EXCEPTIONS if one.surface == "tool"}
+    by_name: dict[str, list[Operation[Any, Any]]] = {}
+    for operation in operations():
+        if operation not in left_out:
+            by_name.setdefault(operation.tool, []).append(operation)
+    return {name: Tool(name, those, arguments_of(name, those)) for name, those in by_name.items()}
+
+
+TOOLS: dict[str, Tool] = _tools()

@@ -18,7 +18,7 @@ from adyton.errors import (
     Unreachable,
 )
 from adyton.refusals import PRICES, happened, percent, refusal_of
-from adyton.show import MOST_ROWS, ends, number
+from adyton.show import MOST_ROWS, Shown, ends, number
 
 Told = Mapping[str, Any]
 _MEANING = (
@@ -26,6 +26,7 @@ _MEANING = (
     "value of the population is that the rows were drawn from. Draw conclusions from the intervals, not from "
     "the value alone."
 )
+_MADE_UP = "MADE-UP ROWS: this shows the form of an answer and its widths. The values mean nothing."
 _LATER = "wait as many seconds as retry_after says, and call again with the same arguments."
 _AFTER = {
     "invalid_request": "correct the arguments as the message says; describe shows columns and grammar.",
@@ -47,16 +48,14 @@ def answer_said(told: Told, answer: Answer, left: Fraction | None) -> str:
     """``left`` is what whoever asks may still spend; None on made-up rows."""
     lines = [f"Answer to: {told['query']}"]
     if left is None:
-        lines.append(
-            "MADE-UP ROWS: this shows the form of an answer and its widths. The values mean nothing."
-        )
+        lines.append(_MADE_UP)
     lines += [*_rows_said(told["answer"]), _MEANING, *answer.notes()]
     lines.append(_asked_next(told, left))
     return "\n".join(lines)
 
 
-def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction) -> str:
-    lines: list[str] = []
+def answers_said(told: Sequence[Told], answers: Sequence[Answer], left: Fraction | None) -> str:
+    lines: list[str] = [] if left is not None else [_MADE_UP]
     for place, one in enumerate(told, 1):
         lines += [f"Answer {place} of {len(told)}, to: {one['query']}", *_rows_said(one["answer"])]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes())
@@ -150,6 +149,11 @@ def comparison_said(told: Told) -> str:
 
 def scores_said(told: Told) -> str:
     return f"{told['items']} items, {told['metric']}. {_scores_left(told['scores_left'])}"
+
+
+def shown_said(shown: Shown) -> str:
+    """Any other result, as it prints."""
+    return f"{shown}\nNext: work with this; the budget says what is left, and previews are free."
 
 
 def refusal_said(error: CuratorError) -> str:

@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 from adyton.certify import Answer
 from adyton.errors import BudgetRefused, CuratorError, InvalidRequest, NotFound
-from adyton.kernel.exact import rational
+from adyton.operations.roles import Action
+from adyton.operations.studies import StudyOperations
 from adyton.service.identity import Identity
-from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.show import Sheet
 from adyton.transports.http.formats import answered, check_free
 from adyton.transports.pages import answers, pictures
+from adyton.transports.pages.forms import whole_number
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.problems import Problem, problem_of, wrong
 from adyton.transports.pages.rendering import segment
@@ -28,6 +29,7 @@ from adyton.transports.pages.writing import COMPARISONS, MEASURES, FormFields, c
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 _LONGEST_ADDRESS = 6000  # a longer query is answered at once, without an address of its own
+_OPTIONS = ("share", "scale", "dialect", "strategy")
 _TYPES = {"csv": "text/csv", "json": "application/json"}
 
 
@@ -39,6 +41,10 @@ class Typed:
     within: str = ""
     epsilon: str = ""
     expected_rows: str = ""
+    share: str = ""
+    scale: str = ""
+    dialect: str = ""
+    strategy: str = ""
     visit: str = ""
 
     @classmethod
@@ -51,16 +57,16 @@ class Typed:
         return replace(self, visit=secrets.token_hex(12))
 
     def words(self) -> dict[str, Any]:
-        """The price, as the curator takes it."""
-        said: dict[str, Any] = {name: getattr(self, name) for name in ("within", "epsilon")}
+        """The price and what else there is to say, as the curator takes it."""
+        said = {name: value for name, value in asdict(self).items() if value and name not in ("sql", "visit")}
         if self.expected_rows:
-            said["expected_rows"] = _whole(self.expected_rows)
-        return {name: value for name, value in said.items() if value != ""}
+            said["expected_rows"] = whole_number(self.expected_rows, "expected_rows")
+        return said
 
     @property
     def request(self) -> str:
         """Of this form with these words in it: what is changed and sent again is another query."""
-        said = "\n".join((self.sql, self.within, self.epsilon, self.expected_rows))
+        said = "\n".join(asdict(replace(self, visit="")).values())
         return f"page-{self.visit}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
 
     @property
@@ -237,6 +243,8 @@ def _choices(facts: Mapping[str, Any]) -> dict[str, Any]:
     groups = [column["name"] for column in columns if can_group(column)]
     return {
         "measures": MEASURES,
+        "options": [word for word in StudyOperations.ask.words if word.name in _OPTIONS],
+        "costs": {one.name: one.cost for one in (StudyOperations.preview, StudyOperations.ask)},
         "comparisons": COMPARISONS,
         "tables": [(table["name"],) * 2 for table in facts["tables"]],
         "numbers": [("", "choose"), *((name, name) for name in numbers)],
@@ -255,16 +263,6 @@ def _beside(error: CuratorError) -> Problem:
 
 def _is_unpriced(error: CuratorError) -> bool:
     return error.facts.get("reason") == "no_price"
-
-
-def _whole(text: str) -> int:
-    try:
-        rows = rational(text.replace(",", ""), "expected_rows")
-    except InvalidRequest:
-        rows = None
-    if rows is None or rows.denominator != 1:
-        raise InvalidRequest("rows that you expect are a whole number", field="expected_rows")
-    return int(rows)
 
 
 def _origin(page: Page) -> str:

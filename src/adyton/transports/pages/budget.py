@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from adyton.operations.roles import Action
 from adyton.service.identity import Identity
-from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages import pictures
 from adyton.transports.pages.page import PageRoute, ThePage

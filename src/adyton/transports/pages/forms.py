@@ -11,6 +11,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 
 from adyton.errors import InvalidRequest
+from adyton.kernel.exact import rational
 from adyton.service.limits import LIMITS
 
 _URLENCODED, _MULTIPART = b"application/x-www-form-urlencoded", b"multipart/form-data"
@@ -48,6 +49,17 @@ def check_charset(content_type: str) -> None:
         raise OtherCharset("a form is sent in UTF-8; nothing was done")
 
 
+def whole_number(text: str, field: str) -> int:
+    """What stands in a field, as a whole number."""
+    try:
+        number = rational(text.replace(",", ""), field)
+    except InvalidRequest:
+        number = None
+    if number is None or number.denominator != 1:
+        raise InvalidRequest(f"{field.replace('_', ' ')} is a whole number", field=field)
+    return int(number)
+
+
 def parsed_form(content_type: str, content: bytes) -> Form:
     """The fields of a form by their names: the last one of each.  No fields where it is no form."""
     kind, options = parse_options_header(content_type)
@@ -78,7 +90,9 @@ def _parts(boundary: bytes | None, content: bytes) -> Form:
     def keep(name: bytes | None, value: str | Sent) -> None:
         if len(found) >= LIMITS.form_fields:
             raise ValueError
-        found[(name or b"").decode()] = value
+        field = (name or b"").decode()
+        more = isinstance(value, Sent) and field in found  # several files of one field
+        found[f"{field} {len(found)}" if more else field] = value
 
     def field(one: Field) -> None:
         keep(one.field_name, (one.value or b"").decode())

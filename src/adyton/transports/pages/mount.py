@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from adyton.errors import CuratorError
 from adyton.service.house import House
-from adyton.transports.pages import asking, budget, entrance, receipts, studies
+from adyton.transports.pages import asking, budget, entrance, operation_forms, receipts, studies
 from adyton.transports.pages.house import access, documentation, holdouts, lab, planning
 from adyton.transports.pages.page import new_page
 from adyton.transports.pages.sessions import WebSessions
@@ -27,6 +27,7 @@ _PARTS = (
     holdouts.routes,
     holdouts.open_routes,
     access.routes,
+    operation_forms.routes,
     documentation.routes,
 )
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
+from adyton.operations.roles import Action, may
 from adyton.service.house import House, Visitor
-from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
 
 Of = Literal["house", "study", "holdout"]
@@ -39,6 +39,7 @@ ENTRIES: Sequence[PageEntry] = (
         Action.OWN_RECEIPTS,
         "how-to/verify-without-trusting-the-server.md",
     ),
+    PageEntry("More", "/studies/{name}/do", "study", Action.LOOK, "reference/http.md"),
     PageEntry("Access", "/studies/{name}/access", "study", Action.TOKENS, "how-to/run-a-server.md"),
     PageEntry("Holdout", "/holdouts/{name}", "holdout", Action.LOOK, "how-to/holdout.md"),
     PageEntry(
@@ -48,6 +49,7 @@ ENTRIES: Sequence[PageEntry] = (
         Action.STANDINGS,
         "how-to/publish-a-leaderboard.md",
     ),
+    PageEntry("More", "/holdouts/{name}/do", "holdout", Action.LOOK, "reference/http.md"),
     PageEntry("Access", "/holdouts/{name}/access", "holdout", Action.TOKENS, "how-to/run-a-server.md"),
     PageEntry("Plan", "/plan", "house", None, "how-to/plan-a-study.md"),
     PageEntry("Lab", "/lab", "house", None, "how-to/lab.md"),

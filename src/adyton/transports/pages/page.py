@@ -16,10 +16,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
 from adyton.errors import CuratorError, Forbidden, Unauthenticated
+from adyton.operations.roles import Action
 from adyton.service.gate import Holding
+from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.limits import LIMITS
-from adyton.service.roles import Action
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.intake import read_body
 from adyton.transports.http.limits import COOKIES
@@ -95,6 +96,9 @@ class Page:
             return LIMITS.head_bytes
         if named is not None and self.request.scope["path"].endswith("/access"):
             self.desk.house.anything(self._visitor, named, Action.TOKENS)
+        elif "/do/" in self.request.scope["path"]:  # the role is looked at by the form
+            found, _ = self.desk.house.anything(self._visitor, str(named), Action.LOOK)
+            return settings.upload_bytes if isinstance(found, ServedHoldout) else settings.request_bytes
         elif self.request.scope["path"].startswith("/holdouts/"):
             self.desk.house.holdout(self._visitor, str(named), Action.SCORE)
             return settings.upload_bytes

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from adyton.errors import InvalidRequest
-from adyton.service.roles import Action, may
+from adyton.operations.roles import Action, may
 from adyton.transports.http.formats import told
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from adyton.service.roles import Action, may
+from adyton.operations.roles import Action, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.page import Page, PageRoute, ThePage
 from adyton.transports.pages.writing import FormFields, written

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from adyton.certify import Answer, Preview, json_text
 from adyton.errors import InvalidRequest, Unauthenticated
+from adyton.operations.roles import Action
 from adyton.query.request import Asked, Combined, Free, Request
 from adyton.query.selecting import Selection
 from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.grid import GIVEN_UP, GivenUp
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
-from adyton.service.roles import Action
 from adyton.service.studies import ServedStudy
 from adyton.transports.pg.catalog.reading import Catalog, is_catalog
 from adyton.transports.pg.columns import fields_of

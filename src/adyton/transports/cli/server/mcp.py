@@ -38,8 +38,8 @@ def mcp(
     """
 
     def work() -> None:
+        from adyton.operations.roles import Role
         from adyton.service.identity import PROVIDED, Identity, share_of
-        from adyton.service.roles import Role
         from adyton.service.settings import read_settings
 
         if name.startswith(PROVIDED) or name != name.strip():

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.operations.tokens import TokenOperations, make_token, revoke_token
 from adyton.show import Sheet
+from adyton.transports.cli.operation_commands import Arguments, takes
 from adyton.transports.terminal import Json, run, show
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -20,53 +22,31 @@ File = Annotated[Path, typer.Argument(help="The study file or holdout file.", sh
 
 
 @app.command()
-def create(
-    file: File,
-    role: Annotated[str, typer.Option(help="owner, analyst, auditor or agent.")],
-    name: Annotated[str, typer.Option(help="Who it is for: receipts say it.")],
-    budget_share: Annotated[
-        str | None, typer.Option(help="The share of the budget that this name may spend.", metavar="S")
-    ] = None,
-    price_share: Annotated[
-        str | None, typer.Option(help="The largest share that one query may cost.", metavar="S")
-    ] = None,
-    rate: Annotated[int | None, typer.Option(help="Requests a minute.", metavar="N")] = None,
-    expires: Annotated[str | None, typer.Option(help="After 90d, 12h, 30m or 2w.", metavar="SPAN")] = None,
-    as_json: Json = False,
-) -> None:
+@takes(TokenOperations.make_token)
+def create(file: File, *, arguments: Arguments, as_json: Json = False) -> None:
     """Make a token. It is shown once, and kept only as a keyed hash.
 
     For example: adyton token create people.toml --role analyst --name ana --budget-share 0.25
     """
 
-    def work() -> dict[str, Any]:
-        from adyton.service.identity import Identity, share_of
-        from adyton.service.roles import role_named
-
-        shares = share_of(budget_share, "--budget-share"), share_of(price_share, "--price-share")
-        token, known = _tokens(file).make(Identity(name, role_named(role), *shares, rate), expires)
-        return {"token": token, **known.to_json()}
-
-    done = run(work, as_json)
+    done = run(lambda: make_token(_tokens(file), **arguments()).to_json(), as_json)
     if not as_json:
         typer.echo(f"Token for {done['name']} ({done['role']}), shown once and never again:")
         typer.echo(done["token"])
 
 
 @app.command("list")
+@takes(TokenOperations.tokens)
 def list_(file: File, as_json: Json = False) -> None:
     """List the tokens: everything but themselves."""
-    show(lambda: _Listed([known.to_json() for known in _tokens(file).all()]), as_json)
+    show(lambda: _Listed(_tokens(file).listed()), as_json)
 
 
 @app.command()
-def revoke(
-    file: File,
-    token: Annotated[str, typer.Argument(help="The id of a token, or a name: all of its tokens.")],
-    as_json: Json = False,
-) -> None:
+@takes(TokenOperations.revoke_token)
+def revoke(file: File, *, arguments: Arguments, as_json: Json = False) -> None:
     """End a token, at once and in all processes."""
-    done = run(lambda: {"revoked": [known.id for known in _tokens(file).revoke(token)]}, as_json)
+    done = run(lambda: revoke_token(_tokens(file), **arguments()).to_json(), as_json)
     if not as_json:
         typer.echo(f"Revoked: {', '.join(done['revoked'])}.")
 

@@ -13,9 +13,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from adyton.errors import CuratorError
+from adyton.operations.roles import Action, Role
 from adyton.service.house import Served
 from adyton.service.identity import Identity, identity_of
-from adyton.service.roles import Action, Role
 from adyton.service.settings import plainly
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.page import Page, PageRoute, ThePage

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from adyton.errors import CuratorError, InvalidRequest, NotFound
-from adyton.holdout.files import read_values
+from adyton.operations.holdouts import HoldoutOperations
+from adyton.operations.roles import Action, may
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.house import Visitor
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 from adyton.transports.pages.forms import Sent
+from adyton.transports.pages.operation_forms import CHOOSE, values_of
 from adyton.transports.pages.page import OpenRoute, Page, PageRoute, ThePage
 from adyton.transports.pages.problems import problem_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 open_routes = APIRouter(route_class=OpenRoute, include_in_schema=False)
-_KINDS = (".csv", ".npy", ".parquet", ".jsonl")
 
 
 @routes.get("/holdouts/{holdout}")
@@ -42,7 +39,8 @@ async def scored(page: ThePage, holdout: str) -> Response:
             field = "second"
             second = await page.done(lambda: _values(page, found, "second"))
             field = ""
-            told = await page.done(lambda: found.compare(who, first, second))
+            pair_of = {"first": first, "second": second}
+            told = await page.done(lambda: found.perform(HoldoutOperations.compare, who, pair_of).to_json())
         else:
             guess, name, field = page.typed("guess") or None, page.typed("name") or None, ""
             told = await page.done(lambda: _scored(found, who, first, guess, name))
@@ -73,16 +71,18 @@ def _scored(
     found: ServedHoldout, who: Identity, predictions: list[Any], guess: str | None, name: str | None
 ) -> dict[str, Any]:
     """A name of the model is for the leaderboard, which not every method has."""
-    if name is None:
-        return found.score(who, predictions, guess)
-    return found.submit(who, predictions, guess, None, name)
+    operation = HoldoutOperations.score if name is None else HoldoutOperations.submit
+    words = {"predictions": predictions, "guess": guess, "name": name}
+    given = {word: said for word, said in words.items() if said is not None}
+    told: dict[str, Any] = found.perform(operation, who, given).to_json()
+    return told
 
 
 def _standings(found: ServedHoldout) -> dict[str, Any]:
     facts = found.facts()
     told = {"facts": facts, "budget": found.budget(), "entries": [], "missing": ""}
     try:
-        return {**told, "entries": found.standings()}
+        return {**told, "entries": [one.to_json() for one in found.standings()]}
     except InvalidRequest as error:  # a method without a list of scores
         return {**told, "missing": error.message}
 
@@ -97,6 +97,7 @@ async def _shown(page: Page, holdout: str, error: CuratorError | None = None, fi
         facts=found.facts(),
         budget=budget,
         scores=may(who.role, Action.SCORE),
+        cost=HoldoutOperations.score.cost,
         typed={name: page.typed(name) for name in ("guess", "column", "name")},
         problem=None if error is None else problem_of(error, field),
         status=200 if error is None else error.status,
@@ -107,14 +108,5 @@ def _values(page: Page, found: ServedHoldout, field: str) -> list[Any]:
     """Of a file that was sent.  What it is called decides only how it is read."""
     file = page.form.get(field)
     if not isinstance(file, Sent) or not file.name:
-        raise InvalidRequest("choose a file with one prediction for each item, in their order")
-    kind = Path(file.name).suffix.lower()
-    if kind not in _KINDS:
-        raise InvalidRequest(f"predictions are read from {', '.join(_KINDS)}")
-    with tempfile.TemporaryDirectory(prefix="adyton") as folder:
-        path = Path(folder) / f"predictions{kind}"
-        with path.open("wb") as written:
-            shutil.copyfileobj(file.file, written)
-        read = read_values(path, page.typed("column") or None, most=found.facts()["items"])
-        values: list[Any] = read.tolist()
-        return values
+        raise InvalidRequest(CHOOSE)
+    return values_of(found, file, page.typed("column") or None)

@@ -8,8 +8,8 @@ from typing import Any
 
 from adyton.errors import Forbidden
 from adyton.kernel.exact import float_down, float_up
+from adyton.operations.roles import Action, may
 from adyton.service.identity import Identity
-from adyton.service.roles import Action, may
 from adyton.service.studies import ServedStudy
 from adyton.transports.pg.catalog.facts import rows_of_columns
 
