@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Annotated, Any, TypeVar, cast
 
@@ -25,28 +27,25 @@ from adyton.service.limits import LIMITS
 from adyton.service.studies import READING
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.intake import ReadRequest, is_json, read_body, understood
-from adyton.transports.http.workers import Workers
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most queries take, also where it is busy
-_IN_A_TICK = 16  # queries that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 _LARGE = 1_000_000  # bytes of an answer that is counted until it has left
+_GOING: set[asyncio.Future[Any]] = set()  # tasks that nobody may wait for any more
 _UNREAD = "this token has not read the answers that it was given; read them first, nothing was charged"
 
 
 class Desk:
-    """Work is plain functions in a pool of fixed size."""
+    """Work is plain functions in threads, one for each place: whoever has a place waits for no thread."""
 
     def __init__(self, house: House) -> None:
         settings = house.settings
         self.house = house
         self._places = Places(settings.places, settings.places_by_token)
         self._by_token, self._by_address, self._messages = Rate(), Rate(), Rate()
-        moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
-        self._workers = Workers(settings.places, moment, _AT_ONCE)
-        self._reader = Workers(1, moment)  # of large bodies: one after the other
+        self._threads = ThreadPoolExecutor(settings.places, "query")
+        self._reader = ThreadPoolExecutor(1, "reader")  # of large bodies: one after the other
         self.uploads = Bytes(LIMITS.uploads_at_once * settings.upload_bytes, settings.upload_bytes)
         self._unsent = Bytes(2**63, 2**63)
 
@@ -82,7 +81,7 @@ class Desk:
             raise TooMany(_UNREAD, retry_after=1)
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            made = await self._workers.done(partial(_worked, reading, work))
+            made = await _done_by(self._threads, partial(_worked, reading, work))
         if isinstance(made, Response) and (size := len(made.body)) > _LARGE:
             self._unsent.take(visitor.key, size)
             weakref.finalize(made, self._unsent.give, visitor.key, size)
@@ -90,7 +89,7 @@ class Desk:
 
     async def parsed(self, work: Callable[[], _Done]) -> _Done:
         """What ``work`` makes of a large body, by the one thread that does nothing else."""
-        return await self._reader.done(work)
+        return await _done_by(self._reader, work)
 
     def check_batch(self, queries: list[str]) -> list[str]:
         most = self.house.settings.queries_a_batch
@@ -99,8 +98,13 @@ class Desk:
         return queries
 
     def close(self) -> None:
-        self._workers.close()
-        self._reader.close()
+        """Waits for all that was begun."""
+        self._threads.shutdown()
+        self._reader.shutdown()
+
+
+async def _done_by(threads: ThreadPoolExecutor, work: Callable[[], _Done]) -> _Done:
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 def _worked(reading: TimedRequest, work: Callable[[], _Done]) -> _Done:
@@ -110,6 +114,18 @@ def _worked(reading: TimedRequest, work: Callable[[], _Done]) -> _Done:
     finally:
         READING.reset(token)
         reading.shows()  # also that it failed: whoever waits for this thread would see it
+
+
+def goes_on(task: asyncio.Future[Any]) -> None:
+    """Whether anybody waits for it or not: it is held until it ends, which a loop does not do."""
+    _GOING.add(task)
+    task.add_done_callback(_ended)
+
+
+def _ended(task: asyncio.Future[Any]) -> None:
+    _GOING.discard(task)
+    if not task.cancelled():
+        task.exception()  # looked at, so that nobody logs it
 
 
 def _token_of(authorization: str) -> str | None:

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from adyton.operations.operation import Operation
 from adyton.operations.table import operations
 from adyton.operations.words import Word
-from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.repeats import Key
 from adyton.transports.http.bodies import body_of, field_of
@@ -86,11 +85,15 @@ async def _answer(
     accept = request.headers.get("accept", "")
     if not name:
         return await desk.done(sender, lambda: written(desk.house.listed(sender, operation), accept))
+    found: Any
     found, who = desk.house.place(sender, operation, name)
     desk.check_batch(words.get("queries", []))
     if operation.cached:
-        key = key_of(who, accept.encode("latin-1"), await request.body())
-        return await desk.done(sender, lambda: cached_answer(operation, found, who, words, key))
+        key: Key = (who, accept, await request.body())
+        known: Response | None = found.repeats.find(key)
+        if known is not None:  # it waits for no thread
+            return known
+        return await desk.done(sender, lambda: _cached_answer(operation, found, words, key))
 
     def work() -> Response:
         as_table = "query" in words and (ARROW in accept or CSV in accept)
@@ -107,18 +110,12 @@ def check_values(found: Any, words: dict[str, Any], most: int) -> None:
     check_free(found.values_asked(queries, words.get("dialect")), most)
 
 
-def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
-    """All that the answer to a query depends on, beside what is in the ledger."""
-    return who, accept, content
-
-
-def cached_answer(
-    operation: Operation[Any, Any], found: Any, who: Identity, words: dict[str, Any], key: Key
-) -> Response:
-    """A repeat is kept as it leaves."""
-    before = found.repeats.begin(key)
+def _cached_answer(operation: Operation[Any, Any], found: Any, words: dict[str, Any], key: Key) -> Response:
+    """A repeat is kept as it leaves: all that it depends on is in the key and in the ledger."""
+    who, accept, _ = key
+    before = found.repeats.stamp()
     made = found.perform(operation, who, words)
-    response = written(made, key[1].decode("latin-1"))
+    response = written(made, accept)
     if made.repeated:
         found.repeats.keep(key, response, len(response.body), before)
     return response
