@@ -77,11 +77,13 @@ def sent(app: Any, path: str, *headers: tuple[bytes, bytes]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("path", ["/v1/holdouts/test/score", "/v1/studies/people/ask", "/v1/tokens/people"])
 def test_the_body_of_a_stranger_is_not_read(house: Served, path: str) -> None:
-    """36 MB of JSON held a whole server up for seconds.  Mutant: the token is looked at after the body."""
-    app = make_app(house.house)
+    """36 MB of JSON held a whole server up for seconds.  Mutants: the token, or the role, is looked at after the body."""
+    app, study = make_app(house.house), "test" if "holdouts" in path else "people"
     assert sent(app, path) == (401, 0)
-    known = house.made("ana", study="test" if "holdouts" in path else "people")["Authorization"].encode()
-    assert sent(app, path, (b"authorization", known))[1] == 1
+    for role, may in (("owner", True), ("analyst", "tokens" not in path), ("auditor", False)):
+        known = house.made(f"{role} {path}"[:40], role, study=study)["Authorization"].encode()
+        status, read = sent(app, path, (b"authorization", known))
+        assert (read, status == 403) == ((1, False) if may else (0, True)), role
 
 
 def test_a_request_with_two_lengths_is_refused(house: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,10 @@ import click
 import numpy as np
 import pytest
 import typer
+from typer.testing import CliRunner
 
+import adyton
+from adyton import errors
 from adyton.client import RemoteHoldout, RemoteMock, RemoteMonitor, RemoteStudy, ServerConnection
 from adyton.operations.holdouts import HoldoutOperations
 from adyton.operations.operation import SURFACES, Operation
@@ -20,12 +24,14 @@ from adyton.operations.roles import Role, may
 from adyton.operations.studies import MonitorOperations, StudyOperations
 from adyton.operations.table import EXCEPTIONS, operations
 from adyton.operations.words import words_of
+from adyton.service.identity import Identity
+from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
 from adyton.transports.mcp.tools import TOOLS
 from adyton.transports.pages.operation_forms import FORMS
 from agents import Doors, with_doors
 from browsing import Browsing, problems, visit_of
-from served import COUNT, Served, served, write_holdout, write_study
+from served import COUNT, Served, Server, served, write_holdout, write_study
 
 REMOTE: dict[str, tuple[type, ...]] = {
     "server": (ServerConnection,),
@@ -274,3 +280,58 @@ def test_roles_are_those_of_the_table(house: Served) -> None:
             path = operation.route.replace("{study}", "people").replace("{number}", "1")
             sent = house.client.request("GET" if operation.get else "POST", path, headers=headers, json={})
             assert (sent.status_code == 403) is not may(Role.AUDITOR, operation.action), operation.name
+
+
+# What is made and nothing else ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(running: Server, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a server for somebody who may see all of a study, in a directory without it."""
+    tokens = Tokens(folder / "people.toml")
+    token, _ = tokens.make(Identity(tmp_path.name, Role.OWNER))
+    tokens.close()
+    monkeypatch.setenv("ADYTON_TOKEN", token)
+    monkeypatch.chdir(tmp_path)
+    return running.url
+
+
+def printed(*words: str) -> Any:
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.output)
+
+
+def test_commands_that_are_made_work_in_a_file_and_at_an_address(place: str, folder: Path) -> None:
+    """Mutant: a made command takes a file alone."""
+    here, there = (printed("describe", where) for where in (str(folder / "people.toml"), f"{place}/people"))
+    assert here == there
+    table = CliRunner().invoke(app, ["describe", f"{place}/people"]).output
+    assert "income" in table
+    assert "Rows are never answered" in " ".join(table.split())
+    assert printed("studies", place) == ["people"]
+    assert printed("holdouts", place) == []
+    bounds = printed(
+        "suggest-bounds", f"{place}/people", "income", "--share", "0.001", "--request", "a made one"
+    )
+    assert bounds["asked"]["receipt"]["number"] > 0
+    file = str(folder / "test.toml")
+    assert printed("holdout", "describe", file)["items"] == 2000
+    assert printed("holdout", "scores", file) == []
+    assert printed("holdout", "receipts", file) == {"receipts": []}
+
+
+def test_tokens_are_made_and_ended_from_python(place: str, folder: Path) -> None:
+    """For owners alone.  Mutant: the client has no name for it."""
+    with adyton.connect(place) as connection:
+        study = connection.study("people")
+        created = study.make_token(name="from python", role="analyst", budget_share="0.1").to_json()
+        with adyton.connect(place, created["token"]) as theirs:
+            assert theirs.studies() == ["people"]
+            with pytest.raises(adyton.Forbidden):
+                theirs.study("people").tokens()
+        assert created["id"] in str(study.tokens())
+        assert study.revoke_token("from python").to_json() == {"revoked": [created["id"]]}
+        with pytest.raises(errors.Unauthenticated):
+            adyton.connect(place, created["token"])
+        assert study.describe().to_json() == study.facts

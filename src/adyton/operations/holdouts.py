@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adyton.curator.receipts import receipt_told
-from adyton.operations.operation import Operation, Place
+from adyton.operations.operation import Operation, OperationPlace
 from adyton.operations.results import PublicFacts, ReceiptTable
 from adyton.operations.roles import Action
 from adyton.operations.tokens import RECEIPTS, TokenOperations
@@ -55,7 +55,7 @@ _ENTRANT = Word("entrant", str, "the name of the token, if it is given at all", 
 class HoldoutOperations(TokenOperations):
     """With a holdout.  A new one is an entry here and a function of a holdout."""
 
-    place = Place("holdout", "/v1/holdouts/{holdout}", "holdout")
+    place = OperationPlace("holdout", "/v1/holdouts/{holdout}", "holdout")
     describe = Operation(
         lambda: describe,
         Action.LOOK,

@@ -19,7 +19,7 @@ SURFACES: tuple[Surface, ...] = get_args(Surface)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OperationPlace:
     """What operations are done with: a study, a monitor of it, a holdout, a server.
 
     ``path`` is its address at a server; what stands in braces there are the words that name it.
@@ -66,9 +66,9 @@ class Operation(Generic[P, R]):
     without: tuple[str, ...] = ()  # arguments that are not sent to a server
     more: tuple[Word, ...] = ()  # arguments that a server has besides
     name: str = ""
-    place: Place = Place("", "", "server")
+    place: OperationPlace = OperationPlace("", "", "server")
 
-    def __set_name__(self, owner: type[Table], name: str) -> None:
+    def __set_name__(self, owner: type[OperationTable], name: str) -> None:
         self.name, self.place = name, owner.place
         group, noun = owner.place.group, owner.place.noun
         self.command = self.command or f"{group}{name}".replace("_", "-")
@@ -98,7 +98,7 @@ class Operation(Generic[P, R]):
 
         A method is found by its name, because a mock has methods of its own.
         """
-        if isinstance(thing, Table):
+        if isinstance(thing, OperationTable):
             return self.shown(getattr(thing, self.name)(**words))
         own = getattr(thing, self.function.__name__) if "." in self.function.__qualname__ else None
         return self.shown(own(**words) if own is not None else self.function(thing, **words))
@@ -175,12 +175,12 @@ def _as_it_is(told: Any) -> Any:
     return told
 
 
-class Table:
+class OperationTable:
     """The operations of one kind of place."""
 
-    place: ClassVar[Place]
+    place: ClassVar[OperationPlace]
 
 
-def entries(table: type[Table]) -> Iterator[Operation[Any, Any]]:
+def entries(table: type[OperationTable]) -> Iterator[Operation[Any, Any]]:
     """The operations of a table, without those that it inherits."""
     return (one for one in vars(table).values() if isinstance(one, Operation))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from adyton.operations.facts import API
-from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.operation import Operation, OperationPlace, OperationTable
 from adyton.operations.results import JsonResult
 
 
@@ -27,10 +27,10 @@ def holdouts(listing: Listing) -> Any:
     return JsonResult({"holdouts": listing.holdouts()})
 
 
-class ServerOperations(Table):
+class ServerOperations(OperationTable):
     """Whoever holds a token may ask."""
 
-    place = Place("server", "/v1", "server")
+    place = OperationPlace("server", "/v1", "server")
     studies = Operation(
         lambda: studies, None, "The studies that this token is for", get=True, tool="list_studies", page="/"
     )

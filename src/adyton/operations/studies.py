@@ -5,7 +5,7 @@ from __future__ import annotations
 from adyton.curator import Curator
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.operations.facts import facts_told
-from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.operation import Operation, OperationPlace, OperationTable
 from adyton.operations.results import PublicFacts
 from adyton.operations.roles import Action
 from adyton.operations.tokens import RECEIPTS, TokenOperations
@@ -26,10 +26,10 @@ def describe(curator: Curator) -> PublicFacts:
     return PublicFacts(facts_told(curator.study.table.name, curator.study))
 
 
-class MockOperations(Table):
+class MockOperations(OperationTable):
     """On rows that are made up from public facts: nothing is charged."""
 
-    place = Place("mock", "/v1/studies/{study}/mock", "study")
+    place = OperationPlace("mock", "/v1/studies/{study}/mock", "study")
     ask = Operation(
         lambda: Curator.ask,
         Action.TRY,
@@ -47,10 +47,10 @@ class MockOperations(Table):
     )
 
 
-class MonitorOperations(Table):
+class MonitorOperations(OperationTable):
     """With a monitor, by whoever opened it."""
 
-    place = Place("monitor", "/v1/studies/{study}/monitors/{number}", "study")
+    place = OperationPlace("monitor", "/v1/studies/{study}/monitors/{number}", "study")
     answers = Operation(
         lambda: OpenMonitor.answers,
         Action.ASK,
@@ -81,7 +81,7 @@ class MonitorOperations(Table):
 class StudyOperations(TokenOperations):
     """With a study.  A new one is an entry here and a function of a curator."""
 
-    place = Place("study", "/v1/studies/{study}", "study")
+    place = OperationPlace("study", "/v1/studies/{study}", "study")
     describe = Operation(
         lambda: describe,
         Action.LOOK,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.operations.holdouts import HoldoutOperations
-from adyton.operations.operation import Operation, Surface, Table, entries
+from adyton.operations.operation import Operation, OperationTable, Surface, entries
 from adyton.operations.server import ServerOperations
 from adyton.operations.studies import MockOperations, MonitorOperations, StudyOperations
 from adyton.operations.tokens import TokenOperations
 
-TABLES: tuple[type[Table], ...] = (
+TABLES: tuple[type[OperationTable], ...] = (
     ServerOperations,
     StudyOperations,
     MockOperations,

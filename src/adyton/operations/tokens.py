@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Protocol
 
-from adyton.operations.operation import Operation, Place, Table
+from adyton.operations.operation import Operation, OperationPlace, OperationTable
 from adyton.operations.results import JsonResult
 from adyton.operations.roles import Action
 from adyton.operations.words import Number, Word
@@ -49,10 +49,10 @@ RECEIPTS = "The chain: the open part of all links, and the own receipts whole"
 _NAME = Word("name", str, "who it is for: receipts say it", "NAME", short=True)
 
 
-class TokenOperations(Table):
+class TokenOperations(OperationTable):
     """Of studies and holdouts alike."""
 
-    place = Place("token", "/v1/tokens/{name}", "any")
+    place = OperationPlace("token", "/v1/tokens/{name}", "any")
     tokens = Operation(
         lambda: tokens,
         Action.TOKENS,

@@ -109,6 +109,7 @@ async def _form(
 
 async def _done(page: Page, operation: Operation[Any, Any], found: Served, given: dict[str, Any]) -> Response:
     _, who = page.desk.house.place(page.visitor, operation, found.name)
+    page.desk.check_batch(given.get("queries", []))
     if operation.spends and operation.takes_request:  # the same form sent twice is one charge
         typed = hashlib.sha256(json_text(given).encode()).hexdigest()[:16]
         given = {**given, "request": f"page-{page.typed('visit')[:64]}-{typed}"}
@@ -141,9 +142,9 @@ def _typed(page: Page, found: Served, word: Word) -> Any:
         if word.required:
             raise InvalidRequest(f"{word.name.replace('_', ' ')} is needed: {word.help}", field=word.name)
         return None
-    if word.type is bool:
+    if word.is_flag:
         return text == "yes"
-    if word.type == list[str]:
+    if word.several:
         return split_queries(text)
     return whole_number(text, word.name) if word.type is int else text
 
