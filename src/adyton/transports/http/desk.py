@@ -26,7 +26,8 @@ from adyton.service.house import House, Visitor
 from adyton.service.limits import LIMITS
 from adyton.service.studies import READING
 from adyton.transports.http.bodies import Body
-from adyton.transports.http.intake import ReadRequest, is_json, read_body, understood
+from adyton.transports.http.intake import again, is_json, parsed_small, read_body, valid
+from adyton.transports.http.large_json import parsed
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
@@ -159,22 +160,25 @@ class TokenFirst(APIRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        answer = super().get_route_handler()
+        answer = super().get_route_handler()  # which reads what stands in the address
+        if self.body_field is None:
+            return answer
+        takes = cast("type[Body]", self.body_field.field_info.annotation)
 
         async def handle(request: Request) -> Response:
-            sender = await _sender(request)
-            if self.body_field is None:
-                return await answer(request)
-            desk: Desk = request.app.state.desk
+            sender, desk = await _sender(request), await desk_of(request)
             most, longest = self._room(desk, sender, request.path_params)
             with Holding(desk.uploads, sender.key) as holding:
                 content = await read_body(request.receive, most, holding)
-                told = None
-                if len(content) > LIMITS.small_bytes and is_json(request):
-                    told = await understood(
-                        desk, content, cast("type[Body]", self.body_field.field_info.annotation), longest
-                    )
-                return await answer(ReadRequest(request.scope, request.receive, content, told))
+                body: Body
+                if is_json(request) and len(content) > LIMITS.small_bytes:
+                    body = await desk.parsed(lambda: valid(takes, parsed(content, longest)))
+                else:
+                    body = valid(takes, parsed_small(content) if is_json(request) else content)
+                read = Request(request.scope, again(content, request.receive))
+                given = {"desk": desk, "sender": sender, "request": read, "body": body}
+                made: Response = await self.endpoint(**given, **request.path_params)
+                return made
 
         return handle
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from adyton.errors import InvalidRequest
 from adyton.operations.operation import Operation
 from adyton.operations.table import operations
 from adyton.operations.words import Word
@@ -50,7 +52,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Respons
         desk, sender, request, body = given["desk"], given["sender"], given["request"], given.get("body")
         words = {word.name: said for word in sent if (said := given[word.name]) is not None}
         words |= body.words() if body is not None else {}
-        words |= {name: given[name] for name in names[1:]}
+        words |= {name: _in_its_type(name, given[name]) for name in names[1:]}
         return await _answer(operation, desk, sender, request, given[names[0]] if names else "", words)
 
     only = inspect.Parameter.KEYWORD_ONLY
@@ -64,6 +66,13 @@ def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Respons
     endpoint.__name__ = operation.name
     endpoint.operation = operation  # type: ignore[attr-defined]
     return endpoint
+
+
+def _in_its_type(name: str, told: Any) -> Any:
+    """What stands in an address."""
+    with suppress(ValueError):
+        return _TYPES.get(name, str)(told)
+    raise InvalidRequest(f"{name} must be a whole number; nothing was charged")
 
 
 def _in_the_address(word: Word) -> inspect.Parameter:
