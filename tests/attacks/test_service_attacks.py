@@ -343,8 +343,8 @@ def hold(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, go_on: threa
     monkeypatch.setattr(grid, "time", Clock)
 
 
-def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others wait for that thread, and would see when it failed.  Mutant: what failed waits elsewhere, or not."""
+def test_a_failure_keeps_its_place_until_the_tick(ticking: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks beside it would see when that is free.  Mutants: a failure does not wait, or waits without its place."""
     ana, entered, go_on = ticking.made("ana"), threading.Event(), threading.Event()
     desk = ticking.client.app.state.desk  # type: ignore[attr-defined]
 
@@ -352,19 +352,18 @@ def test_a_failure_keeps_its_thread_until_the_tick(ticking: Served, monkeypatch:
         raise RuntimeError
 
     monkeypatch.setattr(DuckDBEngine, "exact", failing)
-    monkeypatch.setattr(desk._workers, "_moment", PATIENCE)  # nobody takes over before
-    monkeypatch.setattr(desk._workers, "_at_once", 1)
     hold(monkeypatch, entered, go_on)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(ticking.ask, ana, COUNT, within=50)
         try:
             assert entered.wait(PATIENCE)
-            other = pool.submit(ticking.client.get, "/v1/studies/people/budget", headers=ana)
-            assert not wait([asking, other], timeout=0.2).done
+            assert not wait([asking], timeout=0.2).done
+            assert desk._places.taken == 1
+            assert ticking.client.get("/v1/studies/people/budget", headers=ana).status_code == 200
         finally:
             go_on.set()
         assert asking.result(PATIENCE).status_code == 502
-        assert other.result(PATIENCE).status_code == 200
+    assert desk._places.taken == 0
 
 
 @pytest.mark.parametrize("kind", ["ask", "feed"])

@@ -34,7 +34,7 @@ from adyton.kernel.noise import Bits, SystemBits
 from adyton.kernel.paid import record
 from adyton.kernel.release import Written
 from adyton.planning.known import left_out_rows
-from adyton.planning.plan import PricedBatch, Shapes, make_batch
+from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.position import Position
@@ -70,8 +70,7 @@ class Curator(PaidOnce, Shown):
         observer: Observer | None = None,
     ) -> None:
         super().__init__(study, engine, ledger, bits if bits is not None else SystemBits(), earlier, observer)
-        self._requests, self._shapes = Requests(*study.tables), Shapes(study)
-        self._newest = NewestNumbers()
+        self._requests, self._newest = Requests(*study.tables), NewestNumbers()
 
     def ask(
         self,
@@ -337,10 +336,6 @@ class Curator(PaidOnce, Shown):
         request: str | None = None,
     ) -> PricedBatch:
         study, named = self.study, names_a_price(asked, price)
-        if named and strategy is None:
-            batch = self._shapes.batch(asked, agreed_price(asked, price, study))
-            if batch is not None:
-                return batch
         totals = self._ledger.totals()
         left, earlier = self._purse.left_after(totals.spent), self._asked.requested(request)
         each = self._population.each(totals.receipts + 1 if earlier is None else earlier.number)

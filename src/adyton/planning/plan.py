@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import islice
 from math import log
 from typing import NamedTuple, assert_never
@@ -35,15 +34,12 @@ from adyton.kernel.schema import TextColumn
 from adyton.kernel.searching import rounds_of
 from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.discovery import GroupDiscovery
-from adyton.kernel.terms.expressions import Not
-from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import (
     Cdf,
     Count,
     CountPersons,
     Extreme,
     Mean,
-    Measure,
     Moments,
     Proportion,
     Quantile,
@@ -72,9 +68,6 @@ from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import names_given, query_text
 from adyton.study import Study
-
-_SHAPES = 64
-_SOME_FILTER = Not(EVERY_ROW)  # that no text asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,44 +340,6 @@ class Outline:
         if study.grid is not None:
             radius = transcript_units(noisy)
         return Outlined(pricings, parts, discoveries, amount, radius, whole)
-
-
-class Shapes:
-    """Plans of a study for one value, without groups, that differ in their filters are made once.
-
-    At a price that is a width or a scale nothing in such a plan depends on which filter it has, but for what
-    is read and how the query is written: not how far one unit moves it, nor the noise, nor the cost.
-    """
-
-    def __init__(self, study: Study) -> None:
-        self._study = study
-        self._planned = lru_cache(maxsize=_SHAPES)(self._plan)
-
-    def batch(self, requests: Sequence[Request], price: Price) -> PricedBatch | None:
-        """As ``make_batch``; None where more than that may depend on the filter, or on what is left."""
-        query = requests[0].query
-        if len(requests) > 1 or not self._is_plain(requests[0]) or price.by not in ("within", "scale"):
-            return None
-        batch = self._planned(query.measures, price)
-        (plan,), (part,) = batch.plans, batch.plans[0].parts
-        noisy = part.only
-        if not isinstance(part, Additive | MeanWithSquares) or noisy.reading.where != _SOME_FILTER:
-            return None
-        nats = self._study.nats(query, noisy.reading.measure)
-        noisy = NoisyReading(replace(noisy.reading, where=query.where), noisy.mechanism, nats=nats)
-        parts, text = (replace(part, only=noisy),), canonical_text(query)
-        own = replace(plan, query=query, text=text, parts=parts, remarks=requests[0].remarks)
-        return PricedBatch((own,), batch.amount, batch.radius, price)
-
-    def _is_plain(self, request: Request) -> bool:
-        query = request.query
-        alone = query.table is self._study.table and self._study.parts == 1
-        filtered = not query.by and query.where != EVERY_ROW and len(query.measures) == 1
-        return alone and filtered and request.shape == AS_ASKED and query.most_groups is None
-
-    def _plan(self, measures: tuple[tuple[str, Measure], ...], price: Price) -> PricedBatch:
-        query = Query(self._study.table, measures, _SOME_FILTER)
-        return make_batch(self._study, [Request(query)], price, self._study.allowed)
 
 
 class Outlined(NamedTuple):

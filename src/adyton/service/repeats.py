@@ -18,8 +18,7 @@ from adyton.service.identity import Identity
 
 _MOST_BYTES = 16_000_000  # of all that is kept
 _LARGEST = 100_000  # of one
-_MOST_ASKED = 10_000  # queries of which it is known that they were asked
-Key = tuple[Identity, bytes, bytes]  # who asks, in which form, and the request as it came
+Key = tuple[Identity, str, bytes]  # who asks, in which form, and the request as it came
 _Told = TypeVar("_Told")
 
 
@@ -36,7 +35,6 @@ class Repeats(Generic[_Told]):
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._changes = ledger, None
         self._kept: OrderedDict[Key, _Kept[_Told]] = OrderedDict()
-        self._asked: OrderedDict[int, None] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
     _changes: Changes | None
@@ -51,15 +49,6 @@ class Repeats(Generic[_Told]):
             return kept.told
         self._drop(key)
         return None
-
-    def begin(self, key: Key) -> Stamp | None:
-        """The stamp before an answer is made; None the first time, because most queries are asked once."""
-        with self._lock:
-            before = hash(key) in self._asked
-            self._asked[hash(key)] = None
-            if len(self._asked) > _MOST_ASKED:
-                self._asked.popitem(last=False)
-        return self.stamp() if before else None
 
     def stamp(self) -> Stamp | None:
         """None where nobody can say whether anything was written."""

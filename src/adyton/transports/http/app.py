@@ -22,7 +22,6 @@ from adyton.transports.http.crowd import Faults
 from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
-from adyton.transports.http.quick import Quick
 from adyton.transports.http.routes import made_routes
 from adyton.transports.http.watching import Metrics, Watching
 from adyton.transports.pages import mount as pages
@@ -107,12 +106,12 @@ def _door_for_agents(desk: Desk) -> DoorForAgents:
 
 
 class _InFront(FastAPI):
-    """What is around everything, and the short way, come before the framework and what others add to it."""
+    """What is around everything comes before the framework and what others add to it."""
 
     def build_middleware_stack(self) -> ASGIApp:
         desk, metrics = self.state.desk, self.state.metrics
         inside = SizeLimit(super().build_middleware_stack(), desk.house.settings)
-        return Quick(Headers(errors.Guard(Watching(inside, metrics))), desk, metrics)
+        return Headers(errors.Guard(Watching(inside, metrics)))
 
 
 def _document(app: FastAPI) -> Callable[[], Awaitable[Response]]:

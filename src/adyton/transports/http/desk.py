@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Annotated, Any, TypeVar, cast
 
@@ -24,29 +26,27 @@ from adyton.service.house import House, Visitor
 from adyton.service.limits import LIMITS
 from adyton.service.studies import READING
 from adyton.transports.http.bodies import Body
-from adyton.transports.http.intake import ReadRequest, is_json, read_body, understood
-from adyton.transports.http.workers import Workers
+from adyton.transports.http.intake import again, is_json, parsed_small, read_body, valid
+from adyton.transports.http.large_json import parsed
 
 _Done = TypeVar("_Done")
 LONGEST_TOKEN = 4096
-_AT_ONCE, _MOMENT = 2, 0.03  # threads; seconds: longer than most queries take, also where it is busy
-_IN_A_TICK = 16  # queries that may begin: each holds its thread until the tick
 _VISITOR = "adyton visitor"
 _LARGE = 1_000_000  # bytes of an answer that is counted until it has left
+_GOING: set[asyncio.Future[Any]] = set()  # tasks that nobody may wait for any more
 _UNREAD = "this token has not read the answers that it was given; read them first, nothing was charged"
 
 
 class Desk:
-    """Work is plain functions in a pool of fixed size."""
+    """Work is plain functions in threads, one for each place: whoever has a place waits for no thread."""
 
     def __init__(self, house: House) -> None:
         settings = house.settings
         self.house = house
         self._places = Places(settings.places, settings.places_by_token)
         self._by_token, self._by_address, self._messages = Rate(), Rate(), Rate()
-        moment = min(_MOMENT, self.house.grid.width / _IN_A_TICK or _MOMENT)
-        self._workers = Workers(settings.places, moment, _AT_ONCE)
-        self._reader = Workers(1, moment)  # of large bodies: one after the other
+        self._threads = ThreadPoolExecutor(settings.places, "query")
+        self._reader = ThreadPoolExecutor(1, "reader")  # of large bodies: one after the other
         self.uploads = Bytes(LIMITS.uploads_at_once * settings.upload_bytes, settings.upload_bytes)
         self._unsent = Bytes(2**63, 2**63)
 
@@ -82,7 +82,7 @@ class Desk:
             raise TooMany(_UNREAD, retry_after=1)
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            made = await self._workers.done(partial(_worked, reading, work))
+            made = await _done_by(self._threads, partial(_worked, reading, work))
         if isinstance(made, Response) and (size := len(made.body)) > _LARGE:
             self._unsent.take(visitor.key, size)
             weakref.finalize(made, self._unsent.give, visitor.key, size)
@@ -90,7 +90,7 @@ class Desk:
 
     async def parsed(self, work: Callable[[], _Done]) -> _Done:
         """What ``work`` makes of a large body, by the one thread that does nothing else."""
-        return await self._reader.done(work)
+        return await _done_by(self._reader, work)
 
     def check_batch(self, queries: list[str]) -> list[str]:
         most = self.house.settings.queries_a_batch
@@ -99,8 +99,13 @@ class Desk:
         return queries
 
     def close(self) -> None:
-        self._workers.close()
-        self._reader.close()
+        """Waits for all that was begun."""
+        self._threads.shutdown()
+        self._reader.shutdown()
+
+
+async def _done_by(threads: ThreadPoolExecutor, work: Callable[[], _Done]) -> _Done:
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 def _worked(reading: TimedRequest, work: Callable[[], _Done]) -> _Done:
@@ -110,6 +115,18 @@ def _worked(reading: TimedRequest, work: Callable[[], _Done]) -> _Done:
     finally:
         READING.reset(token)
         reading.shows()  # also that it failed: whoever waits for this thread would see it
+
+
+def goes_on(task: asyncio.Future[Any]) -> None:
+    """Whether anybody waits for it or not: it is held until it ends, which a loop does not do."""
+    _GOING.add(task)
+    task.add_done_callback(_ended)
+
+
+def _ended(task: asyncio.Future[Any]) -> None:
+    _GOING.discard(task)
+    if not task.cancelled():
+        task.exception()  # looked at, so that nobody logs it
 
 
 def _token_of(authorization: str) -> str | None:
@@ -143,22 +160,25 @@ class TokenFirst(APIRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        answer = super().get_route_handler()
+        answer = super().get_route_handler()  # which reads what stands in the address
+        if self.body_field is None:
+            return answer
+        takes = cast("type[Body]", self.body_field.field_info.annotation)
 
         async def handle(request: Request) -> Response:
-            sender = await _sender(request)
-            if self.body_field is None:
-                return await answer(request)
-            desk: Desk = request.app.state.desk
+            sender, desk = await _sender(request), await desk_of(request)
             most, longest = self._room(desk, sender, request.path_params)
             with Holding(desk.uploads, sender.key) as holding:
                 content = await read_body(request.receive, most, holding)
-                told = None
-                if len(content) > LIMITS.small_bytes and is_json(request):
-                    told = await understood(
-                        desk, content, cast("type[Body]", self.body_field.field_info.annotation), longest
-                    )
-                return await answer(ReadRequest(request.scope, request.receive, content, told))
+                body: Body
+                if is_json(request) and len(content) > LIMITS.small_bytes:
+                    body = await desk.parsed(lambda: valid(takes, parsed(content, longest)))
+                else:
+                    body = valid(takes, parsed_small(content) if is_json(request) else content)
+                read = Request(request.scope, again(content, request.receive))
+                given = {"desk": desk, "sender": sender, "request": read, "body": body}
+                made: Response = await self.endpoint(**given, **request.path_params)
+                return made
 
         return handle
 

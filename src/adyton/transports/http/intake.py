@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import suppress
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope
+from starlette.types import Message, Receive
 
 from adyton.errors import InvalidRequest, TooLarge
 from adyton.service.gate import Holding
 from adyton.service.limits import LIMITS
 from adyton.transports.http.bodies import Body
 from adyton.transports.http.errors import place_and_fix
-from adyton.transports.http.large_json import parsed
-
-if TYPE_CHECKING:
-    from adyton.transports.http.desk import Desk
+from adyton.transports.http.large_json import NO_JSON
 
 _CUT = "the body ended early; nothing was charged"
 _JSON = re.compile(r"application/([^;\s]+\+)?json\s*(;|$)", re.IGNORECASE)
-_Made = TypeVar("_Made")
 
 
 def too_large(most: int) -> TooLarge:
@@ -60,9 +58,11 @@ def again(content: bytes, receive: Receive) -> Receive:
     return once_more
 
 
-async def understood(desk: Desk, content: bytes, takes: type[Body], longest: int | None = None) -> Body:
-    """A large body as the class that a route takes."""
-    return await desk.parsed(lambda: valid(takes, parsed(content, longest)))
+def parsed_small(content: bytes) -> Any:
+    """The value of a body that one call reads in no time."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(content)
+    raise InvalidRequest(NO_JSON)
 
 
 def valid(takes: type[Body], told: Any) -> Body:
@@ -76,17 +76,3 @@ def valid(takes: type[Body], told: Any) -> Body:
 
 def is_json(request: Request) -> bool:
     return _JSON.match(request.headers.get("content-type", "")) is not None
-
-
-class ReadRequest(Request):
-    """A request whose body was read, and if it is large also parsed, before a route looks at it."""
-
-    def __init__(self, scope: Scope, receive: Receive, content: bytes, told: Any = None) -> None:
-        super().__init__(scope, receive)
-        self._content, self._told = content, told
-
-    async def body(self) -> bytes:
-        return self._content
-
-    async def json(self) -> Any:
-        return await super().json() if self._told is None else self._told

@@ -16,6 +16,7 @@ from adyton.certify import json_text
 from adyton.errors import InvalidRequest, TooLarge
 from adyton.service.limits import LIMITS
 
+NO_JSON = "the body is not JSON; nothing was charged"
 _STEP = 65_536  # bytes that are read by one call
 _FEW = 64  # elements that are written by one call
 _COSTLY = 10  # a list or an object counts as so many values
@@ -36,7 +37,7 @@ def parsed(content: bytes, longest: int | None = None) -> Any:
         return reader.whole()
     except ValueError:
         pass
-    raise InvalidRequest("the body is not JSON; nothing was charged")
+    raise InvalidRequest(NO_JSON)
 
 
 class _JsonReader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -14,7 +14,6 @@ from adyton.certify import json_text
 from adyton.errors import Busy, InvalidRequest
 from adyton.service.limits import LIMITS
 from adyton.transports.http.crowd import Crowd
-from adyton.transports.http.one_piece import InOnePiece
 
 _LONGEST_HEAD = LIMITS.head_bytes
 _VERSIONS = ("1.0", "1.1")
@@ -39,7 +38,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._head = 0  # bytes of it that came
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast(asyncio.Transport, InOnePiece(transport, self.loop)))
+        super().connection_made(transport)
         if self._crowd.enter(self, self.client[0] if self.client else ""):
             self._look()
         else:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from adyton.errors import InvalidRequest
 from adyton.operations.operation import Operation
 from adyton.operations.table import operations
 from adyton.operations.words import Word
-from adyton.service.identity import Identity
 from adyton.service.limits import LIMITS
 from adyton.service.repeats import Key
 from adyton.transports.http.bodies import body_of, field_of
@@ -51,7 +52,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Respons
         desk, sender, request, body = given["desk"], given["sender"], given["request"], given.get("body")
         words = {word.name: said for word in sent if (said := given[word.name]) is not None}
         words |= body.words() if body is not None else {}
-        words |= {name: given[name] for name in names[1:]}
+        words |= {name: _in_its_type(name, given[name]) for name in names[1:]}
         return await _answer(operation, desk, sender, request, given[names[0]] if names else "", words)
 
     only = inspect.Parameter.KEYWORD_ONLY
@@ -65,6 +66,13 @@ def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Respons
     endpoint.__name__ = operation.name
     endpoint.operation = operation  # type: ignore[attr-defined]
     return endpoint
+
+
+def _in_its_type(name: str, told: Any) -> Any:
+    """What stands in an address."""
+    with suppress(ValueError):
+        return _TYPES.get(name, str)(told)
+    raise InvalidRequest(f"{name} must be a whole number; nothing was charged")
 
 
 def _in_the_address(word: Word) -> inspect.Parameter:
@@ -86,11 +94,15 @@ async def _answer(
     accept = request.headers.get("accept", "")
     if not name:
         return await desk.done(sender, lambda: written(desk.house.listed(sender, operation), accept))
+    found: Any
     found, who = desk.house.place(sender, operation, name)
     desk.check_batch(words.get("queries", []))
     if operation.cached:
-        key = key_of(who, accept.encode("latin-1"), await request.body())
-        return await desk.done(sender, lambda: cached_answer(operation, found, who, words, key))
+        key: Key = (who, accept, await request.body())
+        known: Response | None = found.repeats.find(key)
+        if known is not None:  # it waits for no thread
+            return known
+        return await desk.done(sender, lambda: _cached_answer(operation, found, words, key))
 
     def work() -> Response:
         as_table = "query" in words and (ARROW in accept or CSV in accept)
@@ -107,18 +119,12 @@ def check_values(found: Any, words: dict[str, Any], most: int) -> None:
     check_free(found.values_asked(queries, words.get("dialect")), most)
 
 
-def key_of(who: Identity, accept: bytes, content: bytes) -> Key:
-    """All that the answer to a query depends on, beside what is in the ledger."""
-    return who, accept, content
-
-
-def cached_answer(
-    operation: Operation[Any, Any], found: Any, who: Identity, words: dict[str, Any], key: Key
-) -> Response:
-    """A repeat is kept as it leaves."""
-    before = found.repeats.begin(key)
+def _cached_answer(operation: Operation[Any, Any], found: Any, words: dict[str, Any], key: Key) -> Response:
+    """A repeat is kept as it leaves: all that it depends on is in the key and in the ledger."""
+    who, accept, _ = key
+    before = found.repeats.stamp()
     made = found.perform(operation, who, words)
-    response = written(made, key[1].decode("latin-1"))
+    response = written(made, accept)
     if made.repeated:
         found.repeats.keep(key, response, len(response.body), before)
     return response

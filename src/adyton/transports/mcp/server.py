@@ -20,9 +20,8 @@ from adyton.operations.roles import Action
 from adyton.service.house import Visitor
 from adyton.service.limits import LIMITS
 from adyton.transports.http.bodies import Body
-from adyton.transports.http.desk import Desk
+from adyton.transports.http.desk import Desk, goes_on
 from adyton.transports.http.errors import place_and_fix, unexpected
-from adyton.transports.http.workers import goes_on
 from adyton.transports.mcp import guide, words
 from adyton.transports.mcp.tools import TOOLS, Call, Tool, ToolResult, refused
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from adyton.service.grid import GIVEN_UP
-from adyton.transports.http.workers import goes_on
+from adyton.transports.http.desk import goes_on
 from adyton.transports.pg.errors import cancelled_error
 
 _Done = TypeVar("_Done")

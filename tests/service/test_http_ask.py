@@ -1,4 +1,4 @@
-"""Queries go by a short way in front of the framework: it says what that would say, and leaves the unusual to it."""
+"""A query over HTTP: its headers, its body, and what is said where one of them is wrong."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_answer_has_what_browsers_are_told(house: Served) -> None:
             assert answer.headers.get_list(name) == [value]
 
 
-@pytest.mark.parametrize("path", [ASK, "/v1/studies/people/preview"], ids=["short", "long"])
+@pytest.mark.parametrize("path", [ASK, "/v1/studies/people/preview"], ids=["ask", "preview"])
 def test_a_fault_of_ours_is_told_by_a_reference_alone(
     house: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
@@ -140,3 +140,43 @@ def test_a_body_that_ends_early_is_no_query(house: Served) -> None:
     whole = [{**part, "body": body[:9]}, rest]
     assert sent(house, *whole, headers=headers)[0] == 200
     assert receipts(house) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        (b"", "the body is not JSON"),
+        (b"{", "the body is not JSON"),
+        (b"[" * 10_000, "the body is not JSON"),
+        (b"\xff", "the body is not JSON"),
+        (b"[]", "the body must be an object"),
+        (b'{"query": 1}', "query must be text"),
+        (b'{"within": 60}', "query is missing"),
+        (b'{"query": "x", "withn": 60}', "withn is not known here"),
+    ],
+)
+def test_a_body_that_is_no_query_is_refused_with_what_is_wrong(
+    house: Served, body: bytes, wrong: str
+) -> None:
+    """Mutant: what the parser raises is not caught, and is taken for a fault of ours."""
+    before, headers = receipts(house), {**house.made("ben"), "Content-Type": "application/json"}
+    answer = house.client.post(ASK, headers=headers, content=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["kind"]) == (422, "invalid_request")
+    assert error["message"].startswith(wrong)
+    assert error["message"].endswith("nothing was charged")
+    assert receipts(house) == before
+
+
+def test_a_number_in_an_address_is_a_whole_number(house: Served) -> None:
+    """Mutant: it is taken as text, and is a fault of ours."""
+    body = {"query": COUNT, "above": 990}
+    for number, wrong in (
+        ("1", "receipt 1 did not pay for a monitor"),
+        ("x", "number must be a whole number"),
+        ("1.5", "number must"),
+    ):
+        path = f"/v1/studies/people/monitors/{number}/feed"
+        answer = house.client.post(path, headers=house.made("ana"), json=body)
+        assert answer.status_code == 422
+        assert answer.json()["error"]["message"].startswith(wrong)
