@@ -156,7 +156,7 @@ def write_canaries(folder: Path) -> list[Path]:
     return [people, other]
 
 
-def test_five_hundred_phrasings_get_neither_rows_nor_limits_nor_other_studies(tmp_path: Path) -> None:
+def test_five_hundred_phrasings_get_no_rows_no_limits_no_other_studies(tmp_path: Path) -> None:
     """Mutants: unknown words are let through; a foreign name is looked up without the visitor; a refusal quotes a
     row; the price of an agent has no cap; a text is run as it is.
     """

@@ -39,7 +39,7 @@ def refuted(accounting: str, most: int | None = None) -> set[str]:
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
-def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(accounting: str) -> None:
+def test_sound_studies_are_not_refuted_and_nearly_all_paid_is_seen(accounting: str) -> None:
     for name, one in tried(accounting).items():
         assert not one.refuted, name
         assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name

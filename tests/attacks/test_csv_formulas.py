@@ -75,7 +75,7 @@ def check(text: str) -> None:
     assert {row[0] for row in rows} == set(FORMULAS)
 
 
-def test_no_formula_that_is_found_as_a_group_is_executed_wherever_csv_is_written(study: Path) -> None:
+def test_no_formula_found_as_a_group_is_executed_wherever_csv_is_written(study: Path) -> None:
     """The command line, HTTP and a page.  Mutant: texts are written as they are."""
     printed = CliRunner().invoke(app, ["ask", str(study), ASKED, "--epsilon", "1", "--csv"])
     check(printed.stdout)

@@ -99,7 +99,7 @@ def check(study: Path, report: Path) -> None:
         assert len(curator.receipts()) == len(receipts)
 
 
-def test_A22_killed_again_and_again_no_answer_is_free_and_none_is_paid_twice(tmp_path: Path) -> None:
+def test_A22_killed_again_and_again_no_answer_is_free_or_paid_twice(tmp_path: Path) -> None:
     study, report = write_study(tmp_path), tmp_path / "told"
     report.touch()
     in_another_process(kill_again_and_again, study, report)

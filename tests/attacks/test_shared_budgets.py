@@ -57,7 +57,7 @@ def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> Non
         ledger.verify()
 
 
-def test_the_same_query_after_a_kill_is_not_charged_to_the_shared_budget_again(folder: Path) -> None:
+def test_a_query_after_a_kill_is_not_charged_to_the_shared_budget_again(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "two")) as other:
         other.charge(order("theirs", 2))
     # A second crash, with another query, before the number was used, and the first query once more.
@@ -224,7 +224,7 @@ def test_a_copy_is_not_accepted_if_its_shared_budget_was_put_back_too(tmp_path: 
         curator.verify()
 
 
-def test_a_copy_is_accepted_whichever_attempts_the_shared_budget_was_charged_for(folder: Path) -> None:
+def test_a_copy_is_accepted_whichever_attempts_were_charged(folder: Path) -> None:
     """Of a number that was lost an attempt may have crashed: what all attempts paid is in the shared budget.
 
     Mutant: a sum over first attempts.
@@ -381,7 +381,7 @@ def test_the_facts_of_a_shared_budget_cannot_be_changed(folder: Path) -> None:
         SharedBudget(shared_budget)
 
 
-def test_a_shared_budget_is_no_ledger_of_a_study_and_no_ledger_is_a_shared_budget(tmp_path: Path) -> None:
+def test_no_shared_budget_is_a_ledger_of_a_study_and_no_ledger_is_one(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     with adyton.open(study) as curator:
         curator.ask(query(1), scale=1000)

@@ -393,7 +393,7 @@ def test_free_rows_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None
     assert results.listed([results.Field("x")], [["x"]] * 10).size > 10
 
 
-def test_a_large_answer_is_written_beside_the_others_and_no_faster_than_it_is_read(
+def test_a_large_answer_is_written_beside_others_and_as_fast_as_it_is_read(
     wide: Wired, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: rows are written by the loop; all at once."""

@@ -227,7 +227,7 @@ def test_what_is_wrong_with_a_new_token_is_said_and_kept(site: Site, browser: Br
         assert one.page.get_by_label("Name").input_value() == "carla"
 
 
-def test_every_document_of_the_package_can_be_read_and_its_links_lead_somewhere(
+def test_every_document_of_the_package_reads_and_its_links_lead_somewhere(
     site: Site, browser: Browser
 ) -> None:
     """Mutants: raw HTML of a document is kept; a link out of the package is made."""

@@ -132,9 +132,7 @@ def everything(one: Visit) -> Iterator[str]:
     yield "receipts"
 
 
-def test_on_no_screen_is_anything_cut_off_without_a_box_that_scrolls_and_says_so(
-    site: Site, browser: Browser
-) -> None:
+def test_on_no_screen_is_anything_cut_off_without_a_box_that_scrolls(site: Site, browser: Browser) -> None:
     """Mutants: boxes that do not scroll, or have no shade; no hint; the first column scrolls away; a table of the
     documentation without a box; a field wider than its card; a figure of 780 units; links of 30 pixels; a word of
     a table that may break anywhere."""

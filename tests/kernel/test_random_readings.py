@@ -356,7 +356,7 @@ NUMBERS: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize("where", [f.EVERY_ROW, f.IsTrue(SMOKER)], ids=["every row", "some"])
 @pytest.mark.parametrize("place", range(len(NUMBERS)))
-def test_a_number_of_a_person_lies_within_its_column_and_reaches_its_bounds(
+def test_a_number_of_a_person_is_within_its_column_and_reaches_its_bounds(
     place: int, where: e.Condition
 ) -> None:
     """Of one row, and of two.  Mutants: ``column`` with another bound, step, or number of rows."""

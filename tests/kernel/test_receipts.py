@@ -159,7 +159,7 @@ def test_two_parts_are_a_split() -> None:
     assert not priced_of(study()).split
 
 
-def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -> None:
+def test_a_receipt_of_a_split_study_pays_for_what_was_spent_by_then() -> None:
     """Mutants: ``_is_for`` that compares amounts there, or totals elsewhere, or takes less than enough."""
     known = split(5)
     ledger = MemoryLedger.of(known)

@@ -77,7 +77,8 @@ def test_numbers_that_a_person_wrote_are_printed_as_they_were_written() -> None:
     assert digits_up(printed_up(Fraction("1.0000004e-9"))) == "1.00001e-9"
 
 
-def test_an_answer_says_cost_spent_left_and_how_many_more_and_calls_the_limit_the_guarantee() -> None:
+def test_an_answer_says_cost_spent_left_and_how_many_more() -> None:
+    """An answer says cost, spent, left and how many more, and calls the limit the guarantee."""
     cost, spent = Amount("gdp", LIMIT // 100, LIMIT), Amount("gdp", LIMIT // 4, LIMIT)
     left, limit = Amount("gdp", LIMIT - LIMIT // 4, LIMIT, is_left=True), RoundedGuarantee(1.0, 1e-9)
     assert cost_notes(cost, spent, left, limit, 75) == (

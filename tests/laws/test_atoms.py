@@ -196,7 +196,7 @@ def test_groups_that_are_not_declared_have_no_cells() -> None:
         asked("city, COUNT(*) FROM people GROUP BY city")
 
 
-def test_theorem_PUBLIC_CELLS_masks_are_where_conditions_are_true_of_every_row() -> None:
+def test_theorem_PUBLIC_CELLS_masks_are_where_conditions_hold_of_all_rows() -> None:
     """All values of small columns, missing ones too, one row each: as the engine decides it."""
     table = Table("t", (IntegerColumn("x", 0, 3), IntegerColumn("y", 0, 3), CategoryColumn("c", ("a", "b"))))
     x, y, c = table.columns

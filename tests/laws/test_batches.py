@@ -219,7 +219,7 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
     assert found == [one_by_one[place] for place in places]
 
 
-def test_one_filter_after_another_on_the_same_columns_is_read_from_what_is_kept() -> None:
+def test_a_filter_after_another_on_the_same_columns_is_read_from_the_kept() -> None:
     engine, ran = _wide_engine(), list[str]()
     kept = KeptCubes()
 

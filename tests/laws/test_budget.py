@@ -25,7 +25,7 @@ def test_without_a_declaration_nothing_is_said_about_stability() -> None:
     assert not plain.beyond
 
 
-def test_with_a_declaration_a_budget_says_how_much_stability_is_spent_of_what() -> None:
+def test_a_budget_with_a_declaration_says_how_much_stability_is_spent() -> None:
     declared = budget(stability=CAP // 5, stability_cap=CAP)
     expected = {"spent": "0.0005", "cap": "0.0025", "queries": None, "beyond": False}
     assert declared.to_json()["validity"] == expected
@@ -37,7 +37,7 @@ def test_with_a_declaration_a_budget_says_how_much_stability_is_spent_of_what() 
     assert "20 % (0.0005 mu0²)" in declared.sheet(verbose=True).text()
 
 
-def test_what_a_person_sees_is_the_guarantee_and_shares_of_it_and_no_running_epsilon() -> None:
+def test_a_person_sees_the_guarantee_and_shares_and_no_running_epsilon() -> None:
     """Mutants: a row with filter.epsilon(spent); the odometer without being asked for; an amount in gdp."""
     shown = " ".join(str(budget()).split())
     assert "the guarantee, whatever is asked │ epsilon 1, delta 1e-6" in shown

@@ -212,7 +212,7 @@ def test_what_cannot_be_coordinated_is_said_and_free(asked: list[str], strategy:
         assert curator.budget().spent.units == 0
 
 
-def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt() -> None:
+def test_an_engine_that_fails_after_the_charge_is_read_under_its_receipt() -> None:
     with open_kept(study(), people()) as curator:
         exact = curator._engine.exact
 
@@ -245,7 +245,7 @@ def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.M
     _forget()
 
 
-def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
+def test_another_machine_with_another_optimum_gives_the_same_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with open_kept(study(adjacency="add-remove"), people()) as curator:

@@ -213,9 +213,7 @@ def test_in_a_shared_budget_only_the_first_study_has_descriptions(tmp_path: Path
 
 
 @pytest.mark.parametrize("rows", ["same", "related"])
-def test_an_amended_study_that_began_a_shared_budget_has_universal_descriptions(
-    tmp_path: Path, rows: str
-) -> None:
+def test_an_amended_study_with_a_shared_budget_has_universal_descriptions(tmp_path: Path, rows: str) -> None:
     """They depend on no file, and the study that was amended, even twice, was the first to be charged.
 
     Mutants: a corrected study that looks for receipt 1 in its own ledger has none; one that does not look at

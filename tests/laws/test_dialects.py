@@ -195,7 +195,8 @@ def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
         assert asker.budget().queries == 0
 
 
-def test_a_name_that_the_parser_of_another_dialect_drops_is_not_lost_in_silence() -> None:
+def test_a_name_another_dialect_drops_is_not_lost_in_silence() -> None:
+    """A name that the parser of another dialect drops is not lost in silence."""
     with pytest.raises(InvalidRequest, match="lost"):
         translated("SELECT COUNT(*) FROM people USE INDEX (hidden)", "mysql")
 

@@ -30,7 +30,8 @@ integers = st.integers(-(2**130), 2**130)
 
 
 @given(value=fractions)
-def test_law_up_is_the_least_float_not_below_and_down_the_greatest_not_above(value: Fraction) -> None:
+def test_law_up_is_the_least_float_not_below_and_down_the_greatest(value: Fraction) -> None:
+    """Up is the least float not below, and down the greatest not above."""
     up, down = float_up(value), float_down(value)
     assert Fraction(down) <= value <= Fraction(up)
     assert Fraction(math.nextafter(up, -math.inf)) < value < Fraction(math.nextafter(down, math.inf))

@@ -151,7 +151,7 @@ def test_with_next_to_nothing_left_a_refusal_says_nothing_false(
         asker.ask(COUNT, **refusal.facts["fits"])
 
 
-def test_the_search_for_a_price_plans_thousands_of_queries_once_more_and_not_at_every_trial(
+def test_the_search_for_a_price_plans_thousands_of_queries_only_once_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Mutant: ``repriced`` that makes the outline anew for every price."""

@@ -584,7 +584,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_cannot_be_bounded_or_differs_among_databases_is_refused_with_the_reason(text: str) -> None:
+def test_what_cannot_be_bounded_or_differs_is_refused_with_the_reason(text: str) -> None:
+    """What cannot be bounded, or differs among databases, is refused with the reason."""
     with pytest.raises(InvalidRequest) as refused:
         parse_number(text, PEOPLE)
     assert REFUSED[text] in str(refused.value)

@@ -126,7 +126,7 @@ def test_predictions_are_known_again_in_any_type_that_holds_them(largest: int) -
     assert check_predictions(metric, "whole", 4, other).digest not in known
 
 
-def test_a_digest_is_the_same_however_it_was_computed_and_tells_all_bytes_apart() -> None:
+def test_a_digest_is_the_same_however_computed_and_tells_bytes_apart() -> None:
     """Side by side for long arrays; every half, the type and the size are in it."""
     from adyton.holdout import metrics
 

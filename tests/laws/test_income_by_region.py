@@ -76,7 +76,7 @@ def half(interval: Interval) -> float:
     return (interval.high - interval.low) / 2
 
 
-def test_theorem_SUBSET_BENNETT_mean_income_by_region_after_its_spread_was_learned() -> None:
+def test_theorem_SUBSET_BENNETT_mean_income_by_region_with_its_spread() -> None:
     """The largest of the four widths had a mean of 31,100 and a standard deviation of 930 in 200 such studies, and
     the widest was 33,900: by a normal law one in 90,000 is wider than 35,000.  A miss would be eight
     standard deviations of what noise and luck add up to.

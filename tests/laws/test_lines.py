@@ -62,7 +62,7 @@ def test_a_mean_is_priced_for_rows_and_not_for_persons() -> None:
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 10), Fraction(2)])
-def test_a_wrong_guess_changes_widths_and_prices_and_nothing_that_is_guaranteed(factor: Fraction) -> None:
+def test_a_wrong_guess_changes_widths_and_prices_and_no_guarantee(factor: Fraction) -> None:
     lines = max(PERSONS, int(PERSONS * EACH * factor))
     truth = flights()["delay"].mean()
     with opened(lines) as curator:

@@ -106,7 +106,9 @@ def test_the_allowed_rows_of_a_person_are_reached() -> None:
     assert 250 < len(set(listed(made["visits"]["patient"]))) < 450  # not everybody has visits
 
 
-def test_law_the_same_study_has_the_same_mock_and_a_larger_one_begins_with_it() -> None:
+def test_law_the_same_study_has_the_same_mock_and_a_larger_one_begins_so() -> None:
+    """The same study has the same mock, and a larger one begins with it."""
+
     def texts(study: Study, rows: int) -> dict[str, list[Any]]:
         return {name: listed(values) for name, values in mock_tables(study, rows)["people"].items()}
 

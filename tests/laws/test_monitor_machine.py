@@ -273,7 +273,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[MonitorMachine]:
 
 
 @pytest.mark.parametrize("place", range(len(NONSENSE)))
-def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happens(
+def test_law_a_threshold_that_no_count_reaches_is_refused_at_once(
     machine: MonitorMachine, place: int
 ) -> None:
     """Mutants: no ``checked_threshold``; no ``_not_too_long`` in kernel/exact/outward.py."""

@@ -207,7 +207,7 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(accounting: s
         assert epsilon < exchanged < 2 * epsilon
 
 
-def test_law_a_monitor_beyond_the_certified_stability_is_refused_free_of_charge() -> None:
+def test_law_a_monitor_beyond_the_certified_stability_is_refused_for_free() -> None:
     """Population intervals of later answers rest on everything released, monitors included."""
     known = replace(study("pure"), validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
     curator, engine, ledger = asker(known)
@@ -355,7 +355,7 @@ def test_law_what_is_not_one_count_with_a_threshold_is_refused(query: Any, above
     assert monitor.feed(adyton.count(where="smoker"), above=0).feeds == 1
 
 
-def test_law_a_threshold_that_is_forgotten_is_asked_for_and_nothing_is_read() -> None:
+def test_law_a_threshold_that_is_forgotten_is_asked_for_without_reading() -> None:
     curator, engine, _ = asker(study())
     monitor = curator.open_monitor(positives=2, epsilon="0.1")
     with pytest.raises(adyton.InvalidRequest, match="name it, as in above=100"):
@@ -519,9 +519,10 @@ def test_law_the_threshold_is_stored_before_the_first_reading() -> None:
     assert len(ledger.notes(1)) == 2
 
 
-def test_law_a_feed_that_fails_in_the_engine_says_nothing_and_uses_no_positive(
+def test_law_a_feed_that_fails_in_the_engine_uses_no_positive(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """A feed that fails in the engine says nothing and uses no positive."""
     curator, engine, ledger = asker(study())
     monitor = curator.open_monitor(positives=1, epsilon="0.1")
 

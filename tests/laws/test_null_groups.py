@@ -220,7 +220,7 @@ def test_which_groups_are_largest_may_be_that_of_null(curator: Curator) -> None:
     assert keys(answer) == [(None,)]
 
 
-def test_missing_values_are_none_of_those_that_occur_and_never_the_most_common(curator: Curator) -> None:
+def test_missing_values_are_not_among_those_found_and_never_most_common(curator: Curator) -> None:
     """As aggregates do everywhere: they pass over NULL."""
     assert curator.ask("SELECT COUNT(DISTINCT race) AS n FROM stops", epsilon=20).value == 3
     assert keys(curator.ask("SELECT MODE(race) AS m FROM stops", epsilon=20)) != [(None,)]

@@ -78,9 +78,7 @@ def test_a_literal_with_all_digits_of_a_double_means_its_shortest_text(written: 
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-30, max_value=1e30), st.integers(17, 25))
-def test_law_any_writing_of_a_double_with_enough_digits_is_its_shortest_text(
-    value: float, digits: int
-) -> None:
+def test_law_any_writing_of_a_double_with_enough_digits_is_its_shortest(value: float, digits: int) -> None:
     """Mutant: 17 digits are taken for exact."""
     for written in (f"{value:.{digits}e}", f"{Decimal(value):f}"[:50]):
         if float(written) == value and len(written.replace(".", "").lstrip("0").partition("e")[0]) >= 16:

@@ -175,7 +175,7 @@ def test_a_remark_says_where_databases_differ(dialect: str | None, text: str, re
             assert asker.ask(text, epsilon=1, dialect=dialect).remarks == asked.remarks
 
 
-def test_counts_of_persons_are_whole_numbers_and_counts_that_are_released_are_not() -> None:
+def test_counts_of_persons_are_whole_numbers_and_released_ones_are_not() -> None:
     """Mutants: a sum of BIGINT is whole in Postgres; what another SELECT has counted is released."""
     inner = "(SELECT k, COUNT(*) AS n, SUM(a) AS s, MAX(b) AS m FROM t GROUP BY k) AS u"
     text = f"SELECT AVG(n / 2) AS q, AVG(s / 2) AS r, AVG(m / 2) AS p FROM {inner}"

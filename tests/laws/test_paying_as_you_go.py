@@ -109,9 +109,10 @@ def ahead(asker: Curator, sql: str = OTHER, scale: float = 30) -> float:
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize("queries", [None, 1, 40])
 @pytest.mark.parametrize("scale", [5.0, 30.0, 400.0])
-def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_query_fixed_in_advance(
+def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_of_a_fixed_query(
     accounting: str, queries: int | None, scale: float
 ) -> None:
+    """The first answer is that of a query fixed in advance."""
     with opened(accounting=accounting, queries=queries) as asker:
         value = only(asker.ask(COUNT, scale=scale))
         share = OpenLevels().share(1) if queries is None else KnownLevels(queries).share(1)
@@ -302,7 +303,7 @@ AFTER = {
 
 
 @pytest.mark.parametrize("epsilon", [1, 10])
-def test_theorem_SUBSET_VARIANCE_final_radii_of_means_know_the_spread_that_was_asked(
+def test_theorem_SUBSET_VARIANCE_final_radii_of_means_know_asked_spreads(
     epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: squares of other rows, of another column, or without those of the count."""
@@ -325,7 +326,7 @@ def test_theorem_SUBSET_VARIANCE_final_radii_of_means_know_the_spread_that_was_a
                 assert known[2] < 0.75 * unknown[2]
 
 
-def test_theorem_SUBSET_VARIANCE_a_mean_does_not_pay_for_what_all_rows_have_in_common() -> None:
+def test_theorem_SUBSET_VARIANCE_a_mean_pays_not_for_what_rows_share() -> None:
     """That everybody counts, and how far values are from the middle of their bounds on average."""
     steady, far = "SELECT AVG(steady) FROM t", "SELECT AVG(steady * steady * steady) FROM t"
     with opened() as asker:
@@ -374,7 +375,7 @@ def test_with_few_rows_every_final_radius_is_the_full_one() -> None:
         assert final_radii(asker) < [receipt.order.radius for receipt in asker.receipts()]
 
 
-def test_where_the_size_is_private_no_final_radius_is_less_before_the_units_were_counted() -> None:
+def test_where_the_size_is_private_radii_shrink_only_after_the_count() -> None:
     """Mutants: the public guess of the rows taken for their number; the count that lowers its own radius."""
     rare = "SELECT COUNT(*) FROM t WHERE rare"
     with opened(adjacency="add-remove") as asker:
@@ -405,7 +406,7 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
 FINDING = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
 
 
-def test_discovered_groups_end_later_intervals_and_the_preview_says_so_before() -> None:
+def test_discovered_groups_end_later_intervals_and_the_preview_says_so() -> None:
     """Of queries without a description."""
     finding = FINDING
     with opened(described=False) as asker:
@@ -427,7 +428,7 @@ def test_discovered_groups_end_later_intervals_and_the_preview_says_so_before() 
             asker.p_value_threshold("0.05")
 
 
-def test_after_discovered_groups_queries_with_a_description_keep_their_intervals() -> None:
+def test_after_discovered_groups_described_queries_keep_their_intervals() -> None:
     """Mutants: that of the subset theorem in its place; one that widens with what was released."""
     with opened() as asker, opened() as plain:
         before = ahead(asker)
@@ -448,7 +449,8 @@ def test_after_discovered_groups_queries_with_a_description_keep_their_intervals
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_monitor_in_between_widens_later_answers_and_their_certificate_names_it(numeric: bool) -> None:
+def test_a_monitor_in_between_widens_later_answers_and_is_named(numeric: bool) -> None:
+    """A monitor in between widens later answers, and their certificate names it."""
     with opened() as asker, opened() as plain:
         for one in (asker, plain):
             one.ask(COUNT, scale=30)
@@ -466,7 +468,8 @@ def test_a_monitor_in_between_widens_later_answers_and_their_certificate_names_i
         assert "SUBSET-WITH-PURE-PARTS" not in asker.ask(COUNT, scale=30).certificate.theorems
 
 
-def test_a_dearer_monitor_costs_more_width_and_several_cost_the_sum_of_their_epsilons() -> None:
+def test_a_dearer_monitor_costs_more_width_and_several_cost_their_sum() -> None:
+    """A dearer monitor costs more width, and several cost the sum of their epsilons."""
     widths, epsilons = [], []
     for monitors in (["0.2"], ["0.2", "0.2", "0.2"], ["1"], ["4"]):
         with opened(described=False) as asker:
@@ -485,7 +488,7 @@ def test_a_dearer_monitor_costs_more_width_and_several_cost_the_sum_of_their_eps
 # Batches and persons.
 
 
-def test_the_queries_of_a_batch_pay_for_what_was_before_it_and_share_one_level() -> None:
+def test_queries_of_a_batch_pay_for_what_was_before_it_and_share_a_level() -> None:
     asked = [f"SELECT COUNT(*) AS n FROM t WHERE f{i}" for i in range(8)]
     with opened() as asker, opened() as single:
         for one in (asker, single):
@@ -548,7 +551,7 @@ def test_the_certificate_says_what_an_interval_rests_on() -> None:
 # What was learned about the spread of values.
 
 
-def test_theorem_SUBSET_BENNETT_a_mean_is_narrower_once_its_spread_was_asked() -> None:
+def test_theorem_SUBSET_BENNETT_a_mean_is_narrower_after_its_spread() -> None:
     """Values that use a twentieth of their range.  Old answers gain as well: both claims hold at once.
 
     Mutants: the variance of other rows, or of another column, taken for that of these.
@@ -565,7 +568,7 @@ def test_theorem_SUBSET_BENNETT_a_mean_is_narrower_once_its_spread_was_asked() -
         assert length(learned) < 0.9 * length(wide)
 
 
-def test_theorem_SUBSET_SUMS_a_sum_is_narrower_once_the_spread_of_its_values_was_asked() -> None:
+def test_theorem_SUBSET_SUMS_a_sum_is_narrower_once_its_spread_was_asked() -> None:
     """Old answers gain as well.  Mutants: the squares of other rows, or of another column."""
     total, spread = "SELECT SUM(steady - 48) AS s FROM t WHERE f0", "SELECT STDDEV({}) FROM t WHERE {}"
     with opened() as asker:
@@ -624,7 +627,7 @@ def test_theorem_SUBSET_BENNETT_a_spread_is_learned_beside_other_values(
         assert before[0].low <= after[0].low <= after[0].high <= before[0].high
 
 
-def test_theorem_SUBSET_BENNETT_what_is_learned_from_a_batch_has_the_level_of_the_batch() -> None:
+def test_theorem_SUBSET_BENNETT_what_a_batch_taught_has_its_level() -> None:
     """Shared by all its values: the upper end that is learned is the one that was said.
 
     Mutants: the values of its own query alone; one for each query; without the rounds of a search; another
@@ -657,7 +660,7 @@ def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_theorem_SUBSET_VARIANCE_the_final_radius_of_a_mean_knows_the_spread_that_was_asked_with_it(
+def test_theorem_SUBSET_VARIANCE_a_final_radius_knows_the_spread_with_it(
     together: bool,
 ) -> None:
     """In one query, or in one batch; and for no less than how spread the rows are."""
@@ -747,7 +750,7 @@ MEANS = [
 @pytest.mark.parametrize(
     ("plan", "tolerance", "sql", "span"), [*PLANS, *MEANS], ids=lambda x: str(x).replace(" ", "")[:30]
 )
-def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_is_within_the_tolerance(
+def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_has_its_tolerance(
     plan: dict[str, Any], tolerance: float, sql: str, span: float
 ) -> None:
     """To the last one, each at the price that the plan names; and beyond the plan the study goes on."""
@@ -824,7 +827,7 @@ def test_what_does_not_go_with_gaussian_noise_is_refused(facts: dict[str, Any], 
         opened(**facts)
 
 
-def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_has_its_full_radius() -> None:
+def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_knows_nothing() -> None:
     """Half of the sample is in the other table, and so are persons of no sample: their number looks like all.
 
     Mutant: lower the radius of every answer, as if all that was counted belonged to the sample.

@@ -262,7 +262,7 @@ def test_law_a_tolerance_buys_updates_up_to_it() -> None:
 # Answers -------------------------------------------------------------------------------------------------------
 
 
-def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -> None:
+def test_law_a_right_guess_is_free_and_a_wrong_one_is_measured() -> None:
     """21 cells at first alike, of which the missing one holds nobody: all guesses are 20 / 21 of the truth.
 
     Mutants: the guess is never corrected; the correction goes the other way; too high is not asked.

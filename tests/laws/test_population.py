@@ -84,7 +84,7 @@ def voting_analyst(asker: Curator, scale: float) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_adapts(
+def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_adapting(
     accounting: str,
 ) -> None:
     """A failure rate far above 5 % would show (the 1e-6 quantile); naive intervals fail often, as a mutant would.
@@ -104,7 +104,7 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_a
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_every_kind_of_answer_carries_an_interval_that_contains_the_population_value(
+def test_every_kind_of_answer_has_an_interval_with_the_population_value(
     accounting: str,
 ) -> None:
     """One study for each filter; a true failure rate of 5 % in all, and the bounds are far from tight."""
@@ -174,7 +174,7 @@ def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
         )
 
 
-def test_and_beyond_the_cap_queries_with_a_description_keep_their_intervals() -> None:
+def test_and_beyond_the_cap_described_queries_keep_their_intervals() -> None:
     """Mutant: that of the cap, which says nothing here, in its place."""
     with curator(1, accounting="pure", beyond_plan="answer") as asker:
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
@@ -235,7 +235,8 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_query_needs_no_price(adjacency: st
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(accounting: str) -> None:
+def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower(accounting: str) -> None:
+    """Less noise is narrower, and more is wider."""
     plan = {"stability": None, "queries": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
     with curator(1, accounting=accounting, described=False, **plan) as asker:
         halves = [

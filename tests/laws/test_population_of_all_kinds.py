@@ -123,9 +123,7 @@ def test_no_interval_is_all_that_the_bounds_allow() -> None:
 
 
 @pytest.mark.parametrize(("accounting", "narrow"), [("gdp", 5), ("pure", 40)])
-def test_theorem_PEELING_or_PAY_AS_YOU_GO_all_kinds_hold_at_once_for_an_analyst_who_adapts(
-    accounting: str, narrow: int
-) -> None:
+def test_theorem_PEELING_or_PAY_AS_YOU_GO_all_kinds_hold_at_once(accounting: str, narrow: int) -> None:
     """Studies enough that more failures than the 1e-7 quantile at 10 % are an alarm.  Narrower intervals fail:
     a fifth of those of the subset theorem, a fortieth of those of a pure study.
     """
@@ -142,7 +140,7 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_all_kinds_hold_at_once_for_an_analyst_
     assert narrow_failures > binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))
 
 
-def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who_adapts() -> None:
+def test_theorem_MOMENT_BOX_population_intervals_hold_at_once() -> None:
     """Alarms as above; a fiftieth of the widths fails."""
     failures = narrow_failures = 0
     for seed in range(RUNS):
@@ -159,7 +157,7 @@ def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who
 
 
 @pytest.mark.parametrize(("adjacency", "accounting"), crossed(["add-remove", "replace-one"], ["gdp", "pure"]))
-def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_of_answers_hold_at_once(
+def test_theorem_CENTRED_HINGE_PLAN_or_PLANNED_NOISE_all_kinds_at_once(
     adjacency: str, accounting: str
 ) -> None:
     """8 studies; an alarm is less likely than 1e-6.  All answers have the plan's noise and fit into it."""
@@ -265,7 +263,7 @@ def kept_of(bits: np.ndarray, each: int) -> float:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_law_of_a_person_with_too_many_rows_no_row_is_kept_rather_than_another(share: float) -> None:
+def test_law_of_a_person_with_too_many_rows_none_is_preferred(share: float) -> None:
     """3,000 persons with ten bits each: the mean is that of the rows, within ten standard errors of 0.009."""
     bits = np.random.default_rng(3).random(30_000) < share
     assert abs(kept_of(bits.astype(int), 10) - share) < 0.1

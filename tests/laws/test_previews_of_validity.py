@@ -242,7 +242,7 @@ def test_noise_that_hardly_ever_moves_a_count_is_previewed_too() -> None:
     assert isinstance(seen.population["n"], Bound)
 
 
-def test_a_preview_with_groups_is_for_the_widest_of_the_spreads_that_were_learned() -> None:
+def test_a_preview_with_groups_is_for_the_widest_spread_that_was_learned() -> None:
     grouped = "SELECT region, {} AS v FROM t GROUP BY region"
     with opened() as asker:
         spreads = asker.ask(grouped.format("STDDEV(steady)"), epsilon=1).rows
@@ -295,7 +295,8 @@ def test_discovered_groups_say_before_that_they_end_all_later_intervals() -> Non
         assert asker.preview_monitor(positives=1, epsilon=1).later is None
 
 
-def test_nothing_is_said_where_later_answers_have_no_interval_or_pay_what_was_fixed_in_advance() -> None:
+def test_nothing_is_said_where_later_answers_cannot_change() -> None:
+    """Nothing is said where later answers have no interval or pay what was fixed in advance."""
     for asker in (opened("pure"), opened(validity=False), opened(adjacency="add-remove")):
         with asker:
             assert asker.preview_monitor(positives=1, epsilon=1).later is None

@@ -141,7 +141,8 @@ def test_nothing_is_loaded_from_elsewhere(renderers: Counted) -> None:
     assert asked == []
 
 
-def test_renderers_end_with_the_process_that_started_them_and_a_fork_has_its_own() -> None:
+def test_renderers_end_with_their_process_and_a_fork_has_its_own() -> None:
+    """Renderers end with the process that started them, and a fork has its own."""
     program = (
         "import os, sys\n"
         "from adyton.figures.rendering import pool\n"
@@ -209,7 +210,7 @@ def test_without_the_extra_a_notebook_shows_what_it_showed(
     assert VEGA_LITE not in shown
 
 
-def test_where_there_is_nothing_to_draw_or_nobody_to_see_it_nothing_is_drawn(
+def test_with_nothing_to_draw_or_nobody_to_see_it_nothing_is_drawn(
     answer: adyton.Answer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Mutant: a terminal that waits for a picture."""

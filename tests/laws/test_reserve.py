@@ -275,7 +275,8 @@ def test_several_tests_are_judged_in_the_order_of_their_p_values() -> None:
                 judged(*wrong)
 
 
-def test_answers_after_the_opening_have_intervals_and_its_receipt_says_what_was_named() -> None:
+def test_answers_after_the_opening_have_intervals_and_a_receipt_of_names() -> None:
+    """Answers after the opening have intervals, and its receipt says what was named."""
     with opened(UNITS[0]) as curator:
         open_reserve(curator, ["the kept are older"], data=marked())
         (value,) = curator.ask("SELECT COUNT(*) FROM t WHERE small", scale=5).rows[0].values.values()

@@ -178,7 +178,7 @@ def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("asked", [adyton.best_of(AGES), adyton.best_of(AGES, 3, with_value=True)])
-def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
+def test_law_the_price_is_charged_once_before_reading_and_a_repeat_is_free(
     accounting: str, adjacency: str, asked: Any
 ) -> None:
     known = study(accounting, adjacency)
@@ -205,7 +205,8 @@ def test_law_the_price_is_charged_once_before_any_reading_and_a_repeat_is_free(
         assert curator.ask(asked, epsilon="0.1").receipt.number == 2
 
 
-def test_law_the_same_candidates_in_another_order_and_under_other_names_are_the_same() -> None:
+def test_law_candidates_in_another_order_or_renamed_are_the_same() -> None:
+    """The same candidates in another order and under other names are the same."""
     with open_kept(study(), people()) as curator:
         first = curator.ask(adyton.best_of(AGES), share="0.1")
         backwards = dict(reversed([(f"below{name}", one) for name, one in AGES.items()]))
@@ -218,7 +219,8 @@ def test_law_the_same_candidates_in_another_order_and_under_other_names_are_the_
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
-def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused_free_of_charge(accounting: str) -> None:
+def test_law_a_share_of_what_is_left_always_fits_and_more_is_refused(accounting: str) -> None:
+    """A share of what is left always fits, and more is refused free of charge."""
     with open_kept(study(accounting), people()) as curator:
         curator.ask(adyton.best_of(AGES, 2), share="0.5")
         with pytest.raises(BudgetRefused, match="would fit now"):
@@ -321,7 +323,7 @@ def test_law_a_mode_gives_its_count_away_only_for_a_much_nearer_value() -> None:
             assert chosen.selected == selected
 
 
-def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before() -> None:
+def test_law_texts_whose_widths_or_values_are_asked_are_answered_as_before() -> None:
     plain = (
         ("SELECT MODE(region) FROM people", {"within": 20}),
         ("SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1", {"within": 20}),
@@ -571,7 +573,8 @@ def test_law_prices_and_batches_that_make_no_sense_are_refused() -> None:
         curator.preview(adyton.best_of({1: AGES["under 10"], "1": AGES["under 20"]}), share="0.1")  # type: ignore[dict-item]
 
 
-def test_law_a_study_that_refuses_beyond_its_plan_refuses_a_choice_free_of_charge() -> None:
+def test_law_beyond_a_plan_that_refuses_a_choice_is_refused_for_free() -> None:
+    """A study that refuses beyond its plan refuses a choice free of charge."""
     known = study("pure", "replace-one", "10", validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
     with open_kept(known, people()) as curator:
         with pytest.raises(ValidityRefused):

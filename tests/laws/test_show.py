@@ -82,7 +82,7 @@ class Thing(Shown):
         return sheet.detailed() if verbose else sheet
 
 
-def test_a_table_that_is_too_wide_gives_way_and_details_are_told_to_who_asks() -> None:
+def test_a_table_that_is_too_wide_gives_way_and_shows_details_on_request() -> None:
     thing = Thing()
     assert "bbb" in thing.sheet().text(80)
     assert "bbb" not in thing.sheet().text(60)

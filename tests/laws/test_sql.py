@@ -517,7 +517,7 @@ def test_drafts_load_no_parser_until_text_is_read() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_text_that_was_read_lately_is_not_read_again_and_a_refusal_is_said_again() -> None:
+def test_a_text_read_lately_is_not_read_again_and_its_refusal_is_repeated() -> None:
     asked = Requests(PEOPLE)
     text = "SELECT COUNT(*) FROM people WHERE age > 3 ORDER BY 1"
     assert asked.of(text) is asked.of(text)

@@ -203,9 +203,10 @@ def test_without_a_declared_size_delta_must_be_tiny(tmp_path: Path) -> None:
         ("0.5", "1e6", "0.1"),
     ],
 )
-def test_the_default_step_divides_the_bounds_into_ten_thousand_steps_or_more(
+def test_the_default_step_divides_the_bounds_into_many_steps(
     low: str, high: str, step: str, tmp_path: Path
 ) -> None:
+    """The default step divides the bounds into ten thousand steps or more."""
     text = GOOD.replace("low = 0\nhigh = 200000\nstep = 0.01", f"low = {low}\nhigh = {high}")
     column = read_study(written(tmp_path, text)).table.column("income")
     assert isinstance(column, RealColumn)

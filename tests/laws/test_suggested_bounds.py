@@ -80,7 +80,7 @@ def test_rounding_outwards_to_few_digits(one: str, other: str, step: str, expect
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.integers(1, 12), st.integers(1, 1000))
-def test_law_rounding_is_outwards_on_the_step_within_the_bounds_and_not_far(
+def test_law_rounding_is_outwards_on_the_step_within_bounds_and_not_far(
     a: int, b: int, top: int, bottom: int
 ) -> None:
     step = Fraction(top, bottom)
@@ -150,7 +150,7 @@ def test_law_no_more_rows_are_clipped_than_is_said(accounting: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_where_noise_is_large_the_quantiles_are_further_inside_and_not_lost(seed: int) -> None:
+def test_where_noise_is_large_quantiles_are_further_inside_and_not_lost(seed: int) -> None:
     with curator(seed) as asked:
         found = asked.suggest_bounds("income", epsilon="0.3")
         assert found.more_rows is not None

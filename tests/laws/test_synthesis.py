@@ -173,7 +173,8 @@ def test_a_table_is_of_the_kinds_of_the_study_and_like_the_private_one(
         assert own.budget().spent.share == pytest.approx(0.9, rel=1e-3)
 
 
-def test_measured_numbers_have_intervals_and_the_page_says_how_far_the_table_is_off() -> None:
+def test_measured_numbers_have_intervals_and_the_page_says_how_far_off() -> None:
+    """Measured numbers have intervals, and the page says how far the table is off."""
     with curator() as own:
         made = own.synthesize(["region", "smoker"], share=0.5)
         first = made.marginals[0]
@@ -241,7 +242,8 @@ def test_persons_with_several_rows_pay_for_all_of_them() -> None:
         assert abs(persons.rows - ROWS) < 200  # told by the marginals
 
 
-def test_where_all_cells_are_too_many_to_read_marginals_are_read_and_they_are_the_same() -> None:
+def test_cells_too_many_to_read_give_way_to_marginals_that_are_the_same() -> None:
+    """Where all cells are too many to read, marginals are read, and they are the same."""
     frame, edges = people(), {"age": [10 * i for i in range(1, 10)], "income": 150, "seen": 366}
     with curator() as own:
         plan = plan_synthesis(
@@ -290,7 +292,7 @@ def test_what_cannot_be_made_is_refused_with_the_reason(asked: dict[str, Any], w
         assert own.budget().queries == 0
 
 
-def test_too_many_cells_are_refused_with_their_number_and_the_column_to_drop() -> None:
+def test_too_many_cells_are_refused_with_their_number_and_a_column_to_drop() -> None:
     bins = {"age": 100, "income": 330, "seen": 366}
     with curator() as own:
         with pytest.raises(InvalidRequest, match=r"at most 10000000 are counted: leave out 'seen'"):

@@ -71,7 +71,7 @@ def test_every_integer_of_an_answer_is_counted(accounting: str) -> None:
 
 
 @pytest.mark.parametrize(("asked", "moved"), [("COUNT(*)", 1), ("SUM(age)", 100)])
-def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(asked: str, moved: int) -> None:
+def test_a_unit_exchanged_is_not_twice_a_unit_more_if_all_add_on_one_side(asked: str, moved: int) -> None:
     """Of numbers from 0 to h another unit moves a sum by at most h, as one unit more does."""
     with opened("pure", "add-remove") as asker:
         asker.ask(f"SELECT {asked} FROM t", scale=50)
@@ -81,7 +81,8 @@ def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(ask
         assert float(told(asker).pure) == pytest.approx(moved / 50 + 2 / 50, rel=1e-9)
 
 
-def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exchanged() -> None:
+def test_a_batch_counts_twice_what_was_charged_where_units_are_exchanged() -> None:
+    """A batch counts what was charged twice where a unit more or less is exchanged."""
     with opened("pure", "add-remove") as asker:
         asker.ask_many(
             ["SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"], epsilon=1, strategy="independent"
@@ -164,9 +165,7 @@ def test_a_monitor_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> Non
     ],
 )
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farther_than_is_paid(
-    sql: str, adjacency: str
-) -> None:
+def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_moves_as_far_as_paid(sql: str, adjacency: str) -> None:
     """Against the largest distance of two tables that differ in one row, in scales of the noise, of all parts.
 
     Of parts whose filters exclude each other a row is in two at most, before and after.  Mutants: what several

@@ -110,7 +110,7 @@ def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
 
 
 @pytest.mark.parametrize("person", [None, "pid"])
-def test_a_curator_shows_the_study_and_the_share_that_is_spent_and_reads_nothing(person: str | None) -> None:
+def test_a_curator_shows_the_study_and_the_spent_share_and_reads_nothing(person: str | None) -> None:
     with adyton.open(study(person), data=frame()) as curator:
         assert "0 % of the budget" in str(curator)
         curator.ask("SELECT COUNT(*) FROM people", share="0.25")

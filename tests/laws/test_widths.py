@@ -93,7 +93,8 @@ def test_other_values_keep_their_width_when_one_changes() -> None:
         ("SELECT AVG(income), AVG(income * income) AS square FROM people", ""),
     ],
 )
-def test_one_number_for_values_of_different_units_is_refused_with_their_names(sql: str, units: str) -> None:
+def test_one_number_for_values_of_different_units_is_refused_by_name(sql: str, units: str) -> None:
+    """One number for values of different units is refused with their names."""
     asker = curator()
     if not units:  # of the same column, made in one way: the same unit is assumed
         asker.preview(sql, within=100_000)

@@ -61,7 +61,7 @@ def of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
-def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_guarantee(name: str) -> None:
+def test_no_filter_precedes_a_person_and_no_running_epsilon_is_a_guarantee(name: str) -> None:
     """Mutants: str(Amount) as the accounting counts; "Spent so far: epsilon ..." from filter.epsilon."""
     study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
     commands = (
@@ -159,7 +159,8 @@ def test_a_delta_of_0_is_a_pure_study() -> None:
     assert read_study(Path("new.toml")).accounting == "pure"
 
 
-def test_a_draft_says_first_that_columns_may_go_and_where_something_is_left() -> None:
+def test_a_draft_says_first_that_columns_may_go_and_where_some_are_left() -> None:
+    """A draft says first that columns may go and where something is left."""
     done = run(*INIT, "--delta", "1e-6")
     lines = done.stdout.splitlines()
     assert lines[0] == "Wrote new.toml with 2 columns. Delete the columns that no query needs."

@@ -205,7 +205,8 @@ def test_bad_input_is_explained_and_changes_nothing() -> None:
     assert said("list", "p.toml") == before
 
 
-def test_a_sum_that_can_be_negative_needs_a_monitor_of_means_where_rows_come_and_go() -> None:
+def test_a_sum_that_can_be_negative_needs_a_monitor_of_means() -> None:
+    """A sum that can be negative needs a monitor of means where rows come and go."""
     sql = "SELECT SUM(change) FROM patients"  # 945
     said("open", "add.toml", "--positives", "1", "--of", "sums", "--epsilon", "9")
     assert "open the monitor of means" in refused(2, "feed", "add.toml", "1", sql, "--above", "0")

@@ -242,9 +242,7 @@ def test_the_figure_of_widths_against_shares(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("tolerance", "rows"), [("0.1", 100_000), ("0.02", 1_000_000)])
-def test_theorem_DESCRIBED_QUERIES_the_figure_has_as_many_as_their_widths_allow(
-    tolerance: str, rows: int
-) -> None:
+def test_theorem_DESCRIBED_QUERIES_the_figure_has_as_many_as_widths_allow(tolerance: str, rows: int) -> None:
     """At each of its points so many queries are within the tolerance, and with one row less they are not.
 
     Mutants: bits in place of nats; the tolerance of both sides together.
@@ -267,7 +265,8 @@ def test_theorem_DESCRIBED_QUERIES_the_figure_has_as_many_as_their_widths_allow(
     assert not any("nats" in name for name in drawn.headers)
 
 
-def test_a_figure_of_far_more_rows_than_described_queries_need_does_without_their_curve() -> None:
+def test_a_figure_of_far_more_rows_than_needed_does_without_their_curve() -> None:
+    """A figure of far more rows than described queries need does without their curve."""
     found = curves(Fraction(1, 10), Fraction("0.95"), rows_around(10**12))
     assert found.described == ()
     assert "adyton, described queries" not in figure(found, Fraction(1, 10), Fraction("0.95")).headers

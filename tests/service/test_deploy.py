@@ -110,7 +110,7 @@ def test_the_doctor_finds_a_folder_that_others_can_write_to(
     assert found[1].startswith(said)
 
 
-def test_the_container_is_built_on_one_version_and_has_all_that_a_wheel_needs() -> None:
+def test_the_container_is_built_on_one_version_and_has_what_a_wheel_needs() -> None:
     (base,) = re.findall(r"^ARG BASE=(.+)$", CONTAINER, re.MULTILINE)
     assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
     assert re.findall(r"^FROM (.+)$", CONTAINER, re.MULTILINE) == ["${BASE}"]

@@ -119,7 +119,7 @@ def test_every_command_draws(command: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "missing"), crossed(["plan", "ask", "synthesize", "lab"], ["altair", "vl_convert"])
 )
-def test_without_the_extra_every_command_says_what_to_install_and_charges_nothing(
+def test_without_the_extra_every_command_says_what_to_install_for_free(
     command: str, missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutant: looked for when the answer is there."""
@@ -148,7 +148,7 @@ def test_a_wrong_name_is_refused_before_anything_is_computed(command: str, path:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_file_that_may_not_be_written_is_refused_before_anything_is_paid_for(folder: Path) -> None:
+def test_a_file_that_may_not_be_written_is_refused_before_any_payment(folder: Path) -> None:
     (folder / "x.svg").touch(mode=0o444)
     assert run("ask", "x.svg").exit_code == 2
     assert charged() == 0

@@ -100,7 +100,7 @@ def test_an_agent_pays_at_most_its_largest_price_for_one_query(house: Served) ->
     assert units(dear.json()["error"]["budget"]) < units(dear.json()["error"]["requested"])
 
 
-def test_what_one_name_asked_is_free_for_all_but_its_request_ids_are_its_own(house: Served) -> None:
+def test_what_one_name_asked_is_free_for_all_but_request_ids_are_its_own(house: Served) -> None:
     ana, ben = house.made("ana"), house.made("ben")
     first = house.ask(ana, COUNT, within=50, request="one")
     assert house.ask(ben, COUNT, within=50).json()["repeated"]

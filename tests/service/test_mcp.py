@@ -200,7 +200,7 @@ WRONG = [
 ]
 
 
-def test_arguments_outside_the_schema_are_refused_before_anything_is_planned(
+def test_arguments_outside_the_schema_are_refused_before_any_planning(
     files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: unknown words are let through; the study is looked for before the arguments."""
@@ -335,7 +335,8 @@ def test_resources_and_the_prompt(files: list[Path]) -> None:
     with_doors(files, work)
 
 
-def test_the_prompt_and_every_description_speak_of_the_two_intervals_by_their_names() -> None:
+def test_the_prompt_and_every_description_name_the_two_intervals() -> None:
+    """The prompt and every description speak of the two intervals by their names."""
     from adyton.transports.mcp import guide
 
     every = " ".join(

@@ -129,7 +129,7 @@ def is_in(person: Browsing) -> bool:
     return person.get("/studies/people", follow_redirects=False).status_code == 200
 
 
-def test_whoever_is_sent_there_comes_back_as_themselves_and_where_they_wanted_to_go(
+def test_whoever_is_sent_there_comes_back_as_themselves_where_they_were(
     house: Served, provider: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADYTON_OIDC_SECRET", "of this server")

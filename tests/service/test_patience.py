@@ -213,9 +213,7 @@ def test_a_refusal_is_not_taken_for_the_answer_to_what_came_before(hasty: int, p
 
 
 @pytest.mark.parametrize("half", [GET, GET + b"Content-Length: 500\r\n\r\n{"])
-def test_half_a_request_behind_one_that_is_answered_has_its_time_after_the_answer(
-    hasty: int, half: bytes
-) -> None:
+def test_half_a_request_behind_an_answered_one_has_its_time_afterwards(hasty: int, half: bytes) -> None:
     """Mutants: the answer is cut off; nobody ends the other one."""
     assert [one["path"] for one in bodies(told_slowly(hasty, SLOW + half))] == ["/slow"]
 
@@ -262,9 +260,7 @@ def test_who_would_speak_something_else_is_answered_and_let_go(port: int) -> Non
     "lengths",
     [b"Content-Length: 5\r\n\r\nabcde", b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"],
 )
-def test_what_follows_the_body_of_who_would_speak_something_else_is_part_of_nothing(
-    port: int, lengths: bytes
-) -> None:
+def test_what_follows_the_body_of_another_protocol_is_part_of_nothing(port: int, lengths: bytes) -> None:
     """Mutants: the next request is read as part of the body; it is answered, though the connection ends."""
     head = b"POST /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
     other = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"

@@ -285,9 +285,7 @@ def test_any_earlier_answer_is_the_repeat_where_no_price_is_named(
         assert code(connection, shape.format(999)) == "22023"
 
 
-def test_a_share_again_is_the_stored_answer_on_every_surface_and_for_everybody(
-    house: Wired, token: str
-) -> None:
+def test_a_share_again_is_the_stored_answer_on_every_surface_for_everybody(house: Wired, token: str) -> None:
     """Mutant: a share is of what is left now, whatever it was of when the same was charged."""
     text = "SELECT region, COUNT(*) AS n FROM people WHERE income > 4321 GROUP BY region"
     ana, ben = ({"Authorization": f"Bearer {one}"} for one in (token, house.token("ben", budget_share="0.5")))
@@ -350,7 +348,8 @@ def test_a_named_width_is_asked_for_again(house: Wired, token: str) -> None:
         assert "Cost" in asked(connection, text)[1]
 
 
-def test_a_study_that_plans_needs_no_price_and_a_refreshed_dashboard_costs_nothing(house: Wired) -> None:
+def test_a_study_that_plans_needs_no_price_and_a_refresh_costs_nothing(house: Wired) -> None:
+    """A study that plans needs no price, and a refreshed dashboard costs nothing."""
     visitor = house.token("ana", study="planned")
     with house.connect(visitor, "planned") as connection:
         first, told = asked(connection, GROUPS)
@@ -468,9 +467,7 @@ def test_an_engine_that_fails_is_told_by_its_reference(
     assert "8675309" not in str(failed.value)
 
 
-def test_what_is_wrong_with_one_width_is_the_message_and_what_to_do_the_hint(
-    house: Wired, token: str
-) -> None:
+def test_what_is_wrong_with_a_width_is_the_message_and_the_remedy_the_hint(house: Wired, token: str) -> None:
     """Mutant: a list of what is wrong has the sign that ends it."""
     with house.connect(token, within="333") as connection, pytest.raises(psycopg.Error) as refused:
         connection.execute("SELECT COUNT(*) AS n, AVG(income) AS mean FROM people")

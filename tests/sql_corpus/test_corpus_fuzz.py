@@ -50,7 +50,7 @@ TOLD_INTERNALS = [
 ]
 
 
-def test_a_refusal_has_no_word_but_those_of_the_text_of_sql_and_of_the_reference(
+def test_a_refusal_has_no_word_but_those_of_its_text_and_the_reference(
     courts: dict[str, Court],
 ) -> None:
     """Mutants: a node is called by its class, or a part by the parser's name for it; what is not grouped is quoted as it

@@ -85,7 +85,7 @@ def _steps(real: AdaptiveMarginals) -> Any:
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_ADAPTIVE_MARGINALS_no_run_of_two_rounds_tells_neighbors_apart_by_more(
+def test_theorem_ADAPTIVE_MARGINALS_no_run_tells_neighbors_apart_by_more(
     adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All selections and a grid of measured numbers, on all neighboring tables of at most two units.
@@ -122,7 +122,7 @@ class Fixed:
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_epsilon_at_most(
+def test_theorem_ADAPTIVE_MARGINALS_a_selection_costs_at_most_its_epsilon(
     adjacency: str, accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Marginals of one and of two columns, whose scores weigh differently.  Mutant: ``reach`` that is 1."""
@@ -145,9 +145,8 @@ def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_eps
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_theorem_ADAPTIVE_MARGINALS_one_unit_moves_a_distance_no_farther_than_its_rows(
-    adjacency: Any, rows: int
-) -> None:
+def test_theorem_ADAPTIVE_MARGINALS_one_unit_moves_a_distance_by_its_rows(adjacency: Any, rows: int) -> None:
+    """One unit moves a distance no farther than its rows."""
     random = np.random.Generator(np.random.Philox(7))
     moved = Sensitivity(((1, 1),), 6, adjacency, rows)
     reach = AdaptiveMarginals((2, 3), ((0, 1),), (), moved, 10, 1, 1, Fraction(1)).reach
@@ -176,7 +175,7 @@ def test_theorem_ADAPTIVE_MARGINALS_no_score_wraps_around() -> None:
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("growth", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_theorem_ADAPTIVE_MARGINALS_all_steps_together_cost_no_more_than_the_units(
+def test_theorem_ADAPTIVE_MARGINALS_all_steps_cost_no_more_than_the_units(
     accounting: str, growth: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted from the mechanisms that were really used, not from what steps say of themselves.
@@ -222,7 +221,8 @@ def _paid(release: Any, moved: Sensitivity, rule: Any, spent: list[int]) -> Any:
     return paid
 
 
-def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or_radius() -> None:
+def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_is_no_wider() -> None:
+    """A smaller marginal has no larger diameter or radius."""
     one = (Fraction(1),)
     for adjacency in ("replace-one", "add-remove"):
         sizes = [Sensitivity(((1, 1),), cells, adjacency, 3) for cells in (1, 2, 3, 10, 1000)]  # type: ignore[arg-type]
@@ -253,7 +253,7 @@ CASES = [("replace-one", 1), ("add-remove", 1), ("replace-one", 3), ("add-remove
 
 
 @pytest.mark.parametrize(("adjacency", "rows"), CASES)
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchanged_unit_can_do(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections(
     adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The law of one selection where all rows of one unit are exchanged; rounds share the pure part by their epsilons.
@@ -282,7 +282,7 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchang
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize(("adjacency", "rows"), CASES)
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_unit_is_from_the_centre(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements(
     accounting: str, adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In k cells, all that one unit may add is in a ball with the radius rows * sqrt(1 - 1/k), around rows/k in each, and
@@ -309,7 +309,7 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_uni
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run_what_an_exchanged_unit_can_do(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run(
     adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All runs of one round, as above.  Mutant: ``twice`` that is 1."""

@@ -218,7 +218,7 @@ def test_theorem_CELLS_THAT_CAN_MATCH_no_row_that_counts_is_left_out(
 
 
 @pytest.mark.parametrize("seed", range(often(16, 40)))
-def test_theorem_CELLS_THAT_CAN_MATCH_every_cell_is_possible_where_only_keys_are_asked_about(
+def test_theorem_CELLS_THAT_CAN_MATCH_every_cell_is_possible_if_keys_alone(
     seed: int,
 ) -> None:
     """Where the conditions read columns of the groups alone, what is kept is exactly what can match."""

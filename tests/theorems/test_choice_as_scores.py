@@ -106,7 +106,7 @@ def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarra
         assert holdout.verify().receipts == 6
 
 
-def test_theorem_CHOICE_AS_SCORES_chooses_as_the_exponential_mechanism_does(
+def test_theorem_CHOICE_AS_SCORES_chooses_as_the_exponential_mechanism(
     tmp_path: Path, labels: np.ndarray
 ) -> None:
     """Two models a little apart, in 150 holdouts with noise of their own.  False alarm below 1e-7."""

@@ -69,9 +69,10 @@ def test_theorem_HOLDOUT_SCORES_as_many_as_the_acceptance_table(
 
 
 @pytest.mark.parametrize("expected", [None, GOOD])
-def test_theorem_HOLDOUT_SCORES_decreasing_noise_gives_more_and_anytime_fewer_scores(
+def test_theorem_HOLDOUT_SCORES_decreasing_noise_gives_more_anytime_fewer(
     expected: Fraction | None,
 ) -> None:
+    """Decreasing noise gives more scores, and anytime fewer."""
     constant = planned(20_000, "0.05", expected)
     decreasing = planned(20_000, "0.05", expected, noise="decreasing")
     anytime = planned(20_000, "0.05", expected, anytime=True)
@@ -106,7 +107,7 @@ def test_theorem_HOLDOUT_SCORES_so_many_scores_have_about_the_least_width(
         {"anytime": True},
     ],
 )
-def test_theorem_HOLDOUT_SCORES_levels_of_all_scores_sum_to_at_most_the_failure(
+def test_theorem_HOLDOUT_SCORES_levels_sum_to_at_most_the_failure(
     wish: dict[str, object],
 ) -> None:
     """Score by score, as they are used; and most of the failure is used, but for anytime."""

@@ -76,9 +76,10 @@ def test_theorem_VARIANCE_INTERVAL_squares_beside_a_mean_cost_a_twentieth(
     assert with_them.only.amount(known.rule) <= without.only.amount(known.rule) * (1 + 1e-6)
 
 
-def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little_more(
+def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A named width stays and costs little more."""
     known, price = study(validity=VALID), {"within": 10, "expected_rows": ROWS}
     with_them = part_of(known, "SELECT AVG(x) FROM t", **price)
     monkeypatch.setattr(mean_with_squares, "SQUARES", Fraction(0))
@@ -110,7 +111,7 @@ def test_squares_are_read_only_where_they_pay(known: Study, sql: str) -> None:
     assert not isinstance(part_of(known, sql), MeanWithSquares)
 
 
-def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread_and_holds_the_truth(
+def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """60 studies at a confidence of one half, with a heavy tail.
@@ -184,9 +185,7 @@ def test_scales_of_squares_are_those_of_their_price() -> None:
 
 @pytest.mark.parametrize("sql", ["SELECT AVG(x) FROM t", "SELECT region, AVG(x) FROM t GROUP BY region"])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pair_of_units(
-    sql: str, adjacency: str
-) -> None:
+def test_theorem_L2_SENSITIVITY_a_mean_with_squares_pays_for_every_pair(sql: str, adjacency: str) -> None:
     """Over all values of the two units, missing ones among them, in the same group or in two.
 
     Mutants: squares that cost nothing; a unit that only changes its value.
@@ -250,7 +249,7 @@ def test_theorem_SUBSET_VARIANCE_squares_beside_a_sum_cover_its_spread(
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_SUBSET_VARIANCE_the_final_radius_of_a_mean_knows_its_own_squares(adjacency: str) -> None:
+def test_theorem_SUBSET_VARIANCE_a_radius_of_a_mean_knows_its_own_squares(adjacency: str) -> None:
     """What a study records covers the rows; for values that are close together it is a third of the charge.
 
     A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.

@@ -133,9 +133,7 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
-    kind: Any, adjacency: str
-) -> None:
+def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_where_the_number_is(kind: Any, adjacency: str) -> None:
     """Every table of up to two units, at three thresholds of each query.  Mutants: ``math.ceil`` for
     ``math.floor(...) + 1``; no ``+ 1``; a mean without ``- threshold``.
     """
@@ -153,7 +151,7 @@ def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
             assert found == [truth(sql, threshold, table) for table in tables], (sql, threshold)
 
 
-def test_theorem_MONITOR_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
+def test_theorem_MONITOR_OF_SUMS_what_falls_where_others_rise_is_refused() -> None:
     """Where all move the same way, the price is that of such queries alone.  Mutant: no refusal."""
     asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
     with pytest.raises(adyton.InvalidRequest, match="can be negative"):
@@ -311,7 +309,7 @@ def asker(known: Study, frame: pd.DataFrame) -> Curator:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_MONITOR_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
+def test_theorem_MONITOR_OF_SUMS_a_curator_without_noise_tells_the_truth(
     kind: Any, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB reads, the ledger keeps, and what is shown is the count, the sum or the excess itself."""

@@ -36,7 +36,7 @@ def noisy(sql: str, rows: int = 1, accounting: str = "gdp") -> tuple[Study, Nois
     return study, plan.parts[0].only
 
 
-def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:
+def test_theorem_ROUNDED_ANSWERS_an_integer_stands_for_a_whole_interval() -> None:
     """Whatever was rounded to the released integer would have had no end outside."""
     _, part = noisy("SELECT COUNT(*) FROM t WHERE age > 3")
     certain = CertainAfter(Before(Fraction(1, 50)), 40, 0.1)

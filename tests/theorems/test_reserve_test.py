@@ -79,7 +79,7 @@ def rejected(study: Study, runs: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often_as_they_say(
+def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose(
     unit: PrivacyUnit,
 ) -> None:
     """False alarms: 1e-6 each, and all is seeded.  On all rows the same test is rejected nearly always."""
@@ -103,7 +103,7 @@ def test_the_same_test_sees_a_reserve_that_queries_read(monkeypatch: pytest.Monk
     assert rejected(study_of(UNITS[0], FAIR), runs)[0] > binom.isf(1e-6, runs, float(ALPHA))
 
 
-def test_theorem_RESERVE_TEST_several_tests_share_alpha_whatever_depends_on_what() -> None:
+def test_theorem_RESERVE_TEST_several_tests_share_alpha_in_any_dependence() -> None:
     """The worst joint law of p-values that are valid one by one: at most one of k is below alpha / k at a time.
 
     Exactly alpha is reached by the first step, and never passed, whichever nulls are true.  Mutants: alpha for
@@ -239,7 +239,7 @@ def test_theorem_RESERVE_TEST_the_edge_is_not_below_the_share() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_theorem_RESERVE_TEST_intervals_hold_also_after_the_outcome_is_known(unit: PrivacyUnit) -> None:
+def test_theorem_RESERVE_TEST_intervals_hold_after_the_outcome_is_known(unit: PrivacyUnit) -> None:
     """Of so many units as are read, and of shares; half of the queries come after the reserve was seen.
 
     At confidence 0.9 each study may miss as often as that says; a false alarm has probability 1e-6.

@@ -32,7 +32,7 @@ def made(*sizes: int) -> SlicesPlan:
     )
 
 
-def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() -> None:
+def test_theorem_SLICES_each_has_its_items_and_its_share_of_the_failure() -> None:
     plan = made(1000, 3000, 5000)
     for i, size in enumerate((1000, 3000, 5000)):
         alone = plan_gaussian(HoldoutSize(size, 2, Fraction(0), Fraction(1, 80)), GaussianWish(scores=7))

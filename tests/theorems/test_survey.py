@@ -83,7 +83,7 @@ def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_over_all_events(
     delta=st.sampled_from(["0", "1e-9", "0.01", "0.5"]),
     categories=st.sampled_from([2, 3, 50]),
 )
-def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_calibration_stays_inside_and_uses_it(
+def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_calibration_stays_inside(
     epsilon: Fraction, delta: str, categories: int
 ) -> None:
     """Mutant: delta times the categories, in place of the others among them."""
