@@ -127,7 +127,7 @@ def run() -> list[dict[str, object]]:
 
 
 def _small(folder: Path) -> list[dict[str, object]]:
-    from served import write_study
+    from support.servers import write_study
 
     path = write_study(folder)
     with site(path) as here:
@@ -172,11 +172,11 @@ def _large(folder: Path) -> list[dict[str, object]]:
 
 
 def _browser(folder: Path) -> list[dict[str, object]]:
-    from browsers import MISSING, chromium, visit
+    from support.browser import MISSING, chromium, visit
 
     if MISSING:
         return []
-    from served import STUDY
+    from support.servers import STUDY
 
     path = folder / "many.toml"
     path.write_text(STUDY.replace("epsilon = 10", "epsilon = 500"), encoding="utf-8")

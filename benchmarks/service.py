@@ -190,9 +190,9 @@ def _helpers():  # type: ignore[no-untyped-def]
     """How the tests start a server, and stop it by its process id."""
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
-    import served
+    from support import servers
 
-    return served
+    return servers
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from types import CodeType, FrameType
 
 import adyton
 from adyton.kernel.data import Unobserved
-from people import PEOPLE, make_people
-from seeded import Seeded
+from support.randomness import Seeded
+from support.worlds import PEOPLE, make_people
 
 SOURCE = Path(adyton.__file__).parent
 QUERY = "SELECT AVG(income) FROM people WHERE smoker"

@@ -29,9 +29,9 @@ from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
 from adyton.study import Study
-from how_often import often
-from kept_rows import kept_engine
-from ordered import ordered
+from support.curators import kept_engine
+from support.shorthands import ordered
+from support.tries import often
 
 SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)

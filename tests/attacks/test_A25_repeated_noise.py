@@ -30,8 +30,8 @@ from adyton.kernel.noise import SystemBits
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, Table
 from adyton.study import Study
-from how_often import often
-from processes import APART
+from support.processes import APART
+from support.tries import often
 
 SPAWN = multiprocessing.get_context("spawn")
 Vector = list[float]

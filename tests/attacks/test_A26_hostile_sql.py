@@ -1,6 +1,6 @@
 """Case A26: hostile SQL through the product: nothing raw comes out, no work without end, no error that nobody caught.
 
-The payloads of tests/hostile_sql.py, and those that DuckDB itself would run if it saw them: reading rows, files and
+The payloads of tests/support/hostile_sql.py, and those that DuckDB itself would run if it saw them: reading rows, files and
 settings, writing, and growing without end.  They go through ``ask`` and through the command line, on a table whose
 values can be recognised wherever they turn up.  Work is counted in calls, not in seconds.
 """
@@ -20,13 +20,13 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
-import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 from adyton.transports.cli.app import app
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
+from support import strategies
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
 
 CANARIES = ("8675309", "8675.309", "canary")
 KNOWN = ("age", "income", "region", "smoker", "born")

@@ -25,8 +25,8 @@ from adyton.kernel.schema import CategoryColumn, RealColumn, Table
 from adyton.planning.readings import readings_of
 from adyton.query.request import request_of
 from adyton.study import Study
-from how_often import crossed, often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed, often
 
 GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)

@@ -20,14 +20,14 @@ import pandas as pd
 from test_A26_hostile_sql import RAW
 
 import adyton
-import loops
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.mcp.tools import TOOLS
-from agents import META, VERSION, Doors, agent_at, called, with_doors
-from hostile_sql import CLAUSES, NESTED, SELECTS, STATEMENTS
-from served import COUNT, bearer, server, write_study
+from support import processes
+from support.agents import META, VERSION, Doors, agent_at, called, with_doors
+from support.hostile_sql import CLAUSES, NESTED, SELECTS, STATEMENTS
+from support.servers import COUNT, bearer, server, write_study
 
 LONG = bool(os.environ.get("ADYTON_LONG"))
 CANARIES = ("131071.1234", "131071", "canary", "8675309")
@@ -277,7 +277,7 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
     with server(
         [study], "--mcp", "--settings", str(settings), "--processes", "2" if LONG else "1"
     ) as running:
-        seen = loops.run(crowd(running.url))
+        seen = processes.run(crowd(running.url))
         assert "Traceback" not in running.log.read_text()
     assert {got for _, got in seen} <= {"answered", "privacy_refused"}
     assert seen["ana", "answered"] + seen["others", "answered"] == fitting

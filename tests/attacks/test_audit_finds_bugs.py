@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from seeded import Seeded
+from support.randomness import Seeded
 
 Rng = np.random.Generator
 SAMPLES = 60_000

@@ -33,8 +33,8 @@ from adyton.kernel.searching import rounds_of
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.planning import plan, readings
 from adyton.query.conditions import possible_cells as cells
-from planted import plant, trust_planning
-from seeded import SeededByHash
+from support.faults import plant, trust_planning
+from support.randomness import SeededByHash
 
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded

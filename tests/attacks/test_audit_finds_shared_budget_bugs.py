@@ -15,7 +15,7 @@ from adyton.audit.report import Tried, try_one
 from adyton.kernel.accounting import ACCOUNTING_NAMES
 from adyton.ledgers.shared_budget import file as of_shared_budget
 from adyton.ledgers.shared_budget.file import SharedBudget
-from seeded import SeededByHash
+from support.randomness import SeededByHash
 
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded

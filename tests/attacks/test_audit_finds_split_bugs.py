@@ -17,9 +17,9 @@ from adyton.engines.loading import parting
 from adyton.engines.scans import scan
 from adyton.errors import LedgerCorrupt
 from adyton.kernel import noisy, paid
-from how_often import often
-from planted import plant
-from seeded import SeededByHash
+from support.faults import plant
+from support.randomness import SeededByHash
+from support.tries import often
 
 ACCOUNTING_NAMES = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
 SAMPLES = 20_000

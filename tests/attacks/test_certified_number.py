@@ -25,8 +25,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from how_often import LONG
-from populations import seeded
+from support.curators import seeded
+from support.tries import LONG
 
 KINDS = 200
 FAILURE = Fraction(1, 10**7)

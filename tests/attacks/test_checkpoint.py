@@ -28,9 +28,9 @@ from adyton.ledgers.checkpoint import Checkpoint
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from processes import APART
-from study_on_disk import query, tamper, write_study
+from support.curators import open_kept
+from support.processes import APART
+from support.worlds import query, tamper, write_study
 
 CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswered", "notes", "receipts")]
 

@@ -18,8 +18,8 @@ from adyton.curator.curator import Curator
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
-from how_often import crossed, often
-from populations import seeded
+from support.curators import seeded
+from support.tries import crossed, often
 
 ROWS, ALPHA = 400, Fraction(1, 10)
 Analyst = Callable[[Curator, int], "np.ndarray"]

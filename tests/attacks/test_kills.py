@@ -23,10 +23,10 @@ import adyton
 from adyton.kernel.ledger.stored.sqlite import SqliteStore
 from adyton.kernel.noisy import NoisyQueries
 from adyton.ledgers.postgres import PostgresStore
-from how_often import LONG
-from postgres_server import NoServer, postgres_server
-from processes import APART
-from study_on_disk import query, write_study
+from support.postgres import NoServer, postgres_server
+from support.processes import APART
+from support.tries import LONG
+from support.worlds import query, write_study
 
 KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
 

@@ -20,7 +20,7 @@ from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
 from adyton.kernel.ledger.stored.tables import CHECKPOINT, append
 from adyton.kernel.ledger.validity import FinalCost
-from study_on_disk import query, tamper, write_study
+from support.worlds import query, tamper, write_study
 
 BEFORE = 8  # queries that were asked; the last is a monitor with three answers
 

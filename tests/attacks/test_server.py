@@ -27,8 +27,8 @@ import adyton
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
-from postgres_server import NoServer, postgres_server
-from served import Server, bearer, server, write_study
+from support.postgres import NoServer, postgres_server
+from support.servers import Server, bearer, server, write_study
 
 LONG = bool(os.environ.get("ADYTON_LONG"))
 KILLS = int(os.environ.get("ADYTON_KILLS", "4"))

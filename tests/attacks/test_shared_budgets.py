@@ -14,10 +14,9 @@ from adyton.curator.opening import accept_copy
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.ledger import Order
 from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
-from processes import APART
-from shared_budget_workers import fork_and_charge, kill_between, ledger_on_disk, order
-from shared_budgets import shared_budget_of, study_of
-from study_on_disk import query, tamper, write_study
+from support.children.shared_budget import fork_and_charge, kill_between, ledger_on_disk, order
+from support.processes import APART
+from support.worlds import query, shared_budget_of, study_of, tamper, write_study
 
 
 def charges(folder: Path) -> list[int]:

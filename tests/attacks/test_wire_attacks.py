@@ -25,7 +25,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import loops
 from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.proofs.scram import BrokenExchange, Exchange, ScramVerifier
 from adyton.service.settings import Settings
@@ -34,9 +33,10 @@ from adyton.transports.pg.commands import COMMANDS
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking.cursors import WORDS
 from adyton.transports.pg.talking.messages import BrokenMessage, Content, read_message, read_start
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
-from served import QUICK, bearer, write_holdout, write_study
-from wire import HOST, Raw, Wired, fields, message, start, wired
+from support import processes
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
+from support.servers import QUICK, bearer, write_holdout, write_study
+from support.wire import HOST, Raw, Wired, fields, message, start, wired
 
 PATIENT = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 20_000, "connections": 1200})
@@ -255,7 +255,7 @@ def test_no_bytes_make_the_reader_crash_or_wait_for_more_than_the_cap(content: b
                 pass
 
     Fed.most = 0
-    loops.run(read())
+    processes.run(read())
     assert Fed.most <= 10_000
 
 

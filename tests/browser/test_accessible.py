@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Dialog, Page, expect
 
 from adyton.service.roles import Role, may
 from adyton.transports.pages.navigation import ENTRIES
-from browsers import ROLES, Site, Visit, visit
-from hostile_names import HOSTILE, NAME, PATH
+from support.browser import ROLES, Site, Visit, visit
+from support.odd_studies import HOSTILE, NAME, PATH
 
 CSS = files("adyton.transports.pages").joinpath("assets", "adyton.css").read_text(encoding="utf-8")
 ASKED = "/studies/people/ask?" + "sql=SELECT+region,+COUNT(*)+AS+n+FROM+people+GROUP+BY+region&within=44"

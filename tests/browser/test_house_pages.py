@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from adyton.transports.all_methods import AllMethods
 from adyton.transports.pages.house.documentation import _known, _shown
 from adyton.validity.planner import plan
-from browsers import ROLES, Site, visit
+from support.browser import ROLES, Site, visit
 
 DRAWN = "image => image.decode().then(() => image.naturalWidth > 300)"
 SCRIPT = '<script>alert("1")</script>'
@@ -81,7 +81,7 @@ def test_a_plan_that_cannot_be_made_says_why_and_keeps_what_was_typed(
 def test_the_section_of_a_plan_is_taken_by_a_study_of_its_rows(tmp_path: Path) -> None:
     """Mutant: the planner's own number of queries, which a study refuses."""
     from adyton.study import read_study
-    from served import write_study
+    from support.servers import write_study
 
     for given in (
         {"rows": 100_000, "tolerance": "0.05"},

@@ -17,9 +17,8 @@ from adyton.figures.look import WIDTHS
 from adyton.figures.notebook import bundle
 from adyton.kernel.schema import CategoryColumn
 from adyton.show import Sheet
-from browsers import Site, Visit, visit
-from hostile_names import PATH
-from wide_study import ALIASES, LONG, NAMES, QUERY, UNBROKEN
+from support.browser import Site, Visit, visit
+from support.odd_studies import ALIASES, LONG, NAMES, PATH, QUERY, UNBROKEN
 
 PHONES = (320, 360, 390)
 SCREENS = (*PHONES, 768, 1280)

@@ -22,7 +22,7 @@ from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf
-from seeded import Seeded
+from support.randomness import Seeded
 
 dp = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib", "honest-but-curious")

@@ -43,8 +43,7 @@ from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
-from how_often import LONG
-from strategies import (
+from support.strategies import (
     AGE,
     BORN,
     INCOME,
@@ -59,6 +58,7 @@ from strategies import (
     evaluate_number,
     rows,
 )
+from support.tries import LONG
 
 ADD_REMOVE = PrivacyUnit("add-remove")
 

@@ -22,7 +22,7 @@ from adyton.kernel.terms.names import joined
 from adyton.study import PrivateTable, Study
 from adyton.testing.engines.joins import PEOPLE, VISITS, JoinContract, bounded
 from adyton.testing.engines.reference import Source
-from how_often import often
+from support.tries import often
 
 owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
 

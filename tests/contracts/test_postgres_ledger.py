@@ -21,8 +21,8 @@ from adyton.ledgers import postgres
 from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
-from postgres_server import NoServer, postgres_server
-from study_on_disk import query, write_study
+from support.postgres import NoServer, postgres_server
+from support.worlds import query, write_study
 
 ROOT = Path(__file__).parents[2]
 STUDY = "ab" * 32

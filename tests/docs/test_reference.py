@@ -25,7 +25,7 @@ from adyton.query.description import Dictionary
 from adyton.query.request import request_of
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
-from people import PEOPLE, make_people
+from support.worlds import PEOPLE, make_people
 
 REFERENCE = ROOT / "docs" / "reference"
 STUDY = f"""

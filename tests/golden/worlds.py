@@ -15,7 +15,7 @@ from golden.held import Entry, probe, read, told
 from golden.ledgers import ledgers
 from golden.scores import SCORES
 from golden.stories import STORIES
-from how_often import LONG
+from support.tries import LONG
 
 FILES: dict[str, Callable[[], Iterable[Entry]]] = {
     "machine": lambda: [Entry("floats", probe())],

@@ -52,7 +52,7 @@ from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.query.labels import group_values
 from adyton.query.length import weight
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
-from how_often import often
+from support.tries import often
 
 F = Fraction
 AGE, RATE = IntegerColumn("age", -2, 1), RealColumn("rate", F(0), F(1), F(1, 2))

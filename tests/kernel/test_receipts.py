@@ -26,7 +26,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Monitor
 from adyton.study import Study
-from kept_rows import kept_engine
+from support.curators import kept_engine
 
 SUM = "SELECT SUM(age) FROM people"
 BY_REGION = "SELECT region, COUNT(*) FROM people GROUP BY region"

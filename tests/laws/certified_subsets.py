@@ -31,8 +31,8 @@ from adyton.validity.subset.widths import (
     rough_variance_width,
     variance_width,
 )
-from last_looks import paid_threshold, worth
 from literature.every_function import every_function_width, information_bound
+from support.shorthands import paid_threshold, worth
 
 TWENTIETH = "1/20"
 

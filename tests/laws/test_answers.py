@@ -15,7 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from populations import seeded
+from support.curators import seeded
 
 ROWS = 400
 TABLE = Table("people", (IntegerColumn("age", 0, 120), CategoryColumn("region", ("north", "south"))), ROWS)

@@ -13,7 +13,7 @@ import adyton
 from adyton.curator.coordinated.any_price import answered_before
 from adyton.planning.recorded import recorded_batch
 from adyton.query.request import Request
-from served import write_study
+from support.servers import write_study
 
 TEXT = "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM people WHERE income > 20000 GROUP BY region"
 

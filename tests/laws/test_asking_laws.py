@@ -41,9 +41,9 @@ from adyton.query.nodes import Query
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, query_text
 from adyton.testing.engines import meaning as engine_meaning
-from how_often import often
-from strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows
-from strategies_asked import all_groups, all_numbers, all_queries
+from support.random_queries import all_groups, all_numbers, all_queries
+from support.strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows
+from support.tries import often
 
 law = settings(
     deadline=None,

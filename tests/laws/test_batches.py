@@ -28,10 +28,9 @@ from adyton.planning.readings import readings_of
 from adyton.query.conditions.possible import is_understood
 from adyton.query.nodes import Query
 from adyton.study import Study, Validity
-from how_often import often
-from kept_rows import open_kept
-from populations import standing_of
-from strategies import conditions
+from support.curators import open_kept, standing_of
+from support.strategies import conditions
+from support.tries import often
 
 ROWS = 400
 AGE = IntegerColumn("age", 0, 120)
@@ -201,7 +200,7 @@ def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
 @given(wheres=st.lists(conditions(), min_size=12, max_size=16))
 @settings(max_examples=often(30, 60), suppress_health_check=[HealthCheck.too_slow])
 def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
-    from strategies import PEOPLE as WIDE
+    from support.strategies import PEOPLE as WIDE
 
     engine = _wide_engine()
     measures = [Count(), Sum(ValueOf(WIDE.column("age"))), Mean(ValueOf(WIDE.column("income")))]  # type: ignore[arg-type]
@@ -229,7 +228,7 @@ def test_a_filter_after_another_on_the_same_columns_is_read_from_the_kept() -> N
 
     def exact(text: str) -> Any:
         from adyton.query.request import request_of
-        from strategies import PEOPLE as WIDE
+        from support.strategies import PEOPLE as WIDE
 
         readings = readings_of(request_of(text, WIDE).query, PrivacyUnit("add-remove"))
         alone = exact_from(engine._units, engine._run, readings)
@@ -289,7 +288,7 @@ _opened: dict[str, DuckDBEngine] = {}
 
 def _wide_engine() -> DuckDBEngine:
     """Values of all kinds: missing, clipped, wild."""
-    from strategies import PEOPLE as WIDE
+    from support.strategies import PEOPLE as WIDE
 
     if "wide" not in _opened:
         rng, n = np.random.default_rng(2), 300

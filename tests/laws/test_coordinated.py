@@ -27,7 +27,7 @@ from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
+from support.curators import open_kept
 
 SIZE = 3000
 COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker"))

@@ -29,7 +29,7 @@ from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
-from how_often import LONG, often
+from support.tries import LONG, often
 
 FEW, MANY = 10, often(5_000, 20_000)  # what would grow with them is seen, usually a quarter as far away
 ROWS = 50

@@ -25,8 +25,8 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.planning.price import price_of
 from adyton.study import Study
-from kept_rows import kept_engine
-from processes import APART
+from support.curators import kept_engine
+from support.processes import APART
 
 COLUMNS = (
     IntegerColumn("age", 0, 120),

@@ -15,7 +15,7 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, DateColumn, Table
 from adyton.query.sql.read import parse
 from adyton.study import Study, Validity
-from populations import seeded
+from support.curators import seeded
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)
 TABLE = Table("t", (DateColumn("born", FIRST, LAST), CategoryColumn("g", ("a", "b"))), rows=4000)

@@ -18,7 +18,7 @@ from adyton.query.description import Dictionary, canonical_value
 from adyton.query.request import request_of
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity, read_study
-from shared_budgets import shared_budget_of, study_of
+from support.worlds import shared_budget_of, study_of
 
 FILE = """
 [table]

@@ -20,7 +20,7 @@ from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import DIALECTS, translated
 from adyton.study import Study, read_study
 from adyton.transports.cli.app import app
-from kept_rows import open_kept, plain_database
+from support.curators import open_kept, plain_database
 
 # In its words, and in plain DuckDB as a reader of that database's manual would write it.
 SAID = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from drawn import Drawn, Mark
-from how_often import crossed
+from support.svg import Drawn, Mark
+from support.tries import crossed
 
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")

@@ -20,8 +20,8 @@ from adyton.planning.price import price_of
 from adyton.query.request import request_of
 from adyton.refusals import PRICES
 from adyton.study import Study, Validity
-from how_often import crossed
-from kept_rows import open_kept
+from support.curators import open_kept
+from support.tries import crossed
 
 ROWS = 500
 COLUMNS = (

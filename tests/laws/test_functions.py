@@ -33,7 +33,7 @@ from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
 from adyton.query.text import condition_text, number_text
 from adyton.testing.engines import meaning
-from how_often import LONG, often
+from support.tries import LONG, often
 
 AGE = IntegerColumn("age", 0, 120)
 GAIN = IntegerColumn("gain", -50, 70)

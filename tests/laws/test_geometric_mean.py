@@ -23,9 +23,8 @@ from adyton.query import queries
 from adyton.query.measures import COMPUTED_MEASURES
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
-from how_often import often
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import often
 
 FALSE_ALARM = 1e-6
 REGIONS = ("north", "south", "east")

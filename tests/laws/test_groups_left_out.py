@@ -18,7 +18,7 @@ from adyton.kernel.terms.buckets import group_size
 from adyton.planning.readings import readings_of
 from adyton.query.sql.read import parse
 from adyton.study import Study
-from kept_rows import open_kept
+from support.curators import open_kept
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
 HOUR = IntegerColumn("hour", 0, 23)

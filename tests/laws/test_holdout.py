@@ -33,8 +33,8 @@ from adyton.holdout import (
 from adyton.holdout.methods.baselines import RoundingPlan
 from adyton.holdout.metrics import METRICS, check_predictions, metric_named
 from adyton.kernel.ledger import SqliteLedger
-from processes import APART
-from seeded import Seeded
+from support.processes import APART
+from support.randomness import Seeded
 
 N = 20_000
 CANARY = 8_675_309

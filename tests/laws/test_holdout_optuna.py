@@ -12,7 +12,7 @@ import pytest
 
 from adyton.errors import BudgetRefused
 from adyton.holdout import Holdout
-from seeded import Seeded
+from support.randomness import Seeded
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_with_optuna.py"
 N = 20_000

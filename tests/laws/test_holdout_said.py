@@ -25,7 +25,7 @@ from adyton.holdout import (
     SparseValidate,
     Split,
 )
-from seeded import Seeded
+from support.randomness import Seeded
 
 LABELS = np.arange(20_000) % 2
 

@@ -17,7 +17,7 @@ from adyton.certify import Interval
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
-from populations import seeded
+from support.curators import seeded
 
 PEOPLE, QUERIES, TRUTH = 5_000, 36, 36_000.0
 REGIONS = ("north", "south", "east", "west")

@@ -25,7 +25,7 @@ from adyton.query.nodes import Query
 from adyton.query.sql.read import parse
 from adyton.query.text import query_text
 from adyton.study import Study, read_study
-from cells_shown import cell_values
+from support.shorthands import cell_values
 
 STUDY = """
 [table]

@@ -51,9 +51,8 @@ from adyton.textbook.rounding import RoundedMeans
 from adyton.transports.cli import lab as cli_lab
 from adyton.transports.cli.app import app
 from adyton.validity import methods
-from how_often import LONG
-from in_bulk import in_bulk
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
+from support.tries import LONG
 
 NAMES = [topic.name for topic in EXPERIMENTS]
 Planted = tuple[Any, str, Any]  # what is replaced where, as monkeypatch takes it

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
@@ -15,7 +14,8 @@ from adyton.kernel.schema import IntegerColumn, Table
 from adyton.query.request import request_of
 from adyton.query.text import query_text
 from adyton.study import Study
-from populations import seeded
+from support import strategies
+from support.curators import seeded
 
 PEOPLE = strategies.PEOPLE
 

@@ -21,7 +21,7 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.faults import reason
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn
 from adyton.study import Validity, named_facts
-from study_on_disk import query, tamper, write_study
+from support.worlds import query, tamper, write_study
 
 
 def asked(study: Path, numbers: int = 2) -> Path:

@@ -28,10 +28,9 @@ from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
 from adyton.study import Validity
-from how_often import often
-from kept_rows import open_kept
-from shared_budgets import shared_budget_of
-from study_on_disk import query, write_study
+from support.curators import open_kept
+from support.tries import often
+from support.worlds import query, shared_budget_of, write_study
 
 ROWS = 240
 PEOPLE = pd.DataFrame(

@@ -23,7 +23,7 @@ from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.readings import readings_of
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
-from kept_rows import open_kept
+from support.curators import open_kept
 
 CASE, TARGET = QUERIES["persons by region"], target_of()
 STUDY = study_of(CASE, "replace-one", "gdp", TARGET)
@@ -32,7 +32,7 @@ Opens = Callable[[Study, Any], Curator]
 
 @pytest.fixture(params=["an audit", "tests"])
 def opens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Opens:
-    monkeypatch.setattr("kept_rows._engines", {})
+    monkeypatch.setattr("support.curators._engines", {})
     return LoadedTables().open if request.param == "an audit" else open_kept
 
 
@@ -116,7 +116,7 @@ def test_few_are_kept(
 
     Mutants: all are kept; the newest is given away; what is given away is closed.
     """
-    for place in ("adyton.audit.loaded._MOST", "kept_rows.MOST"):
+    for place in ("adyton.audit.loaded._MOST", "support.curators.MOST"):
         monkeypatch.setattr(place, 3)
     study = Study(
         Table("t", (IntegerColumn("x", 0, 99),)),

@@ -33,8 +33,8 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.monitors.open_monitor import OpenMonitor
 from adyton.study import Study
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ROWS = 300
 EACH = 100  # epsilon of a monitor; counts are at least 30 from their thresholds

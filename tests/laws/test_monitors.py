@@ -34,9 +34,9 @@ from adyton.monitors.notes import MonitorEntry, chained, entry_of
 from adyton.monitors.plan import machine_of
 from adyton.study import Study, Validity
 from adyton.textbook.above_threshold import AboveThreshold
-from kept_rows import kept_engine
-from processes import APART
-from seeded import Seeded
+from support.curators import kept_engine
+from support.processes import APART
+from support.randomness import Seeded
 
 ROWS = 300
 ALWAYS, NEVER = 0, ROWS  # thresholds that the count of 150 rows is as far above, or below, as one can be

@@ -9,7 +9,7 @@ import pytest
 
 from adyton.kernel.noise import Bits, SystemBits, rounded_gaussian
 from adyton.kernel.noise.refine import Words
-from how_often import often
+from support.tries import often
 
 CHILDREN = often(6, 16)
 pytestmark = [

@@ -22,8 +22,8 @@ from adyton.curator.curator import Curator
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study
-from how_often import crossed, often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed, often
 
 RUNS = often(100, 150)
 DELTA = Fraction(1, 10**6)

@@ -23,7 +23,7 @@ from adyton.query.sql.read import parse_number
 from adyton.query.text import fraction_text
 from adyton.study import Validity
 from adyton.transports.pg.parameters import literal
-from served import write_study
+from support.servers import write_study
 
 
 @pytest.mark.parametrize("delta", [1e-9, "1e-9", Decimal("1e-9"), Fraction(1, 10**9)])

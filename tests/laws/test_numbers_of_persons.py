@@ -30,8 +30,8 @@ from adyton.query.request import request_of
 from adyton.query.sql.read import parse
 from adyton.query.text import query_text
 from adyton.study import Study, Validity
-from cells_shown import cell_values
-from how_often import crossed, often
+from support.shorthands import cell_values
+from support.tries import crossed, often
 
 MOST = 12
 PERSONS = 40

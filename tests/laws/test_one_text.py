@@ -22,9 +22,9 @@ from adyton.query.queries import count, mean
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.read import parse
 from adyton.query.text import condition_text
-from how_often import often
-from served import write_study
-from strategies import (
+from support.random_queries import all_queries
+from support.servers import write_study
+from support.strategies import (
     AGE,
     BORN,
     INCOME,
@@ -37,7 +37,7 @@ from strategies import (
     evaluate_condition,
     rows,
 )
-from strategies_asked import all_queries
+from support.tries import often
 
 law = settings(deadline=None, max_examples=often(100, 1000))
 

@@ -18,8 +18,8 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, DateColumn, Inte
 from adyton.query.request import Combined, Request, asked_of
 from adyton.query.sql.several.dialects import translated
 from adyton.study import Study
-from kept_rows import open_kept, plain_database
-from postgres_server import NoServer, postgres_server
+from support.curators import open_kept, plain_database
+from support.postgres import NoServer, postgres_server
 
 FIRST = date(2023, 1, 1)
 TABLE = Table(

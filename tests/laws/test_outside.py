@@ -28,8 +28,8 @@ from adyton.query.request import request_of
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, query_text
 from adyton.study import Study
-from kept_rows import open_kept
-from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
+from support.curators import open_kept
+from support.strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
 
 ROWS = 400
 

@@ -32,10 +32,9 @@ from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
 from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way
 from adyton.validity.subset.widths import greatest_share, least_share
-from how_often import often
-from kept_rows import open_kept
-from ordered import ordered
-from populations import seeded, undescribed
+from support.curators import open_kept, seeded, undescribed
+from support.shorthands import ordered
+from support.tries import often
 
 ROWS, COINS = 2000, 12
 REGIONS = ("north", "south", "east", "west")

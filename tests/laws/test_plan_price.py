@@ -11,7 +11,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, T
 from adyton.planning.planned_price import planned_batch
 from adyton.query.request import request_of
 from adyton.study import PrivateTable, Study, Validity
-from populations import population_of
+from support.curators import population_of
 
 COLUMNS = (
     IntegerColumn("age", 0, 100),

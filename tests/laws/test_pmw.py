@@ -34,10 +34,10 @@ from adyton.monitors.pmw.notes import chained, entry_of
 from adyton.monitors.pmw.open_pmw import OpenPmw
 from adyton.monitors.pmw.terms import Terms, terms_of
 from adyton.study import Study
-from how_often import crossed
-from kept_rows import kept_engine
-from processes import APART
-from seeded import Seeded
+from support.curators import kept_engine
+from support.processes import APART
+from support.randomness import Seeded
+from support.tries import crossed
 
 ROWS, QUERIES = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")

@@ -19,7 +19,7 @@ from adyton.kernel.schema import CategoryColumn, Table
 from adyton.monitors.pmw.plan import PmwPlan, Wish, plan_pmw
 from adyton.planning.price import Price
 from adyton.study import Study
-from how_often import LONG, often
+from support.tries import LONG, often
 
 SIZE, ATTRIBUTES = 10, 4  # nine values of each, and none
 NAMES = ["a", "b", "c", "d"]

@@ -19,9 +19,8 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity, read_study
-from how_often import often
-from kept_rows import open_kept
-from populations import seeded, undescribed
+from support.curators import open_kept, seeded, undescribed
+from support.tries import often
 
 ROWS = 3000
 FEATURES = 24

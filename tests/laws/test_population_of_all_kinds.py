@@ -21,10 +21,9 @@ from adyton.curator.curator import Curator
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
-from how_often import crossed, often
-from kept_rows import open_kept
-from populations import seeded
-from seeded import SeededByHash
+from support.curators import open_kept, seeded
+from support.randomness import SeededByHash
+from support.tries import crossed, often
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), often(10, 15)
 REGIONS = ("north", "south", "east", "west")

@@ -19,9 +19,9 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from seeded import SeededByHash
-from study_on_disk import write_study
+from support.curators import open_kept
+from support.randomness import SeededByHash
+from support.worlds import write_study
 
 ROWS = 10_000
 COLUMNS = (

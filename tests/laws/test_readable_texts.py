@@ -23,8 +23,8 @@ from adyton.query.request import Request, asked_of
 from adyton.query.sql.read import parse_group, parse_number
 from adyton.query.text import number_text
 from adyton.show import in_short
-from how_often import often
-from strategies import PERSONS
+from support.strategies import PERSONS
+from support.tries import often
 
 law = settings(deadline=None, max_examples=often(50, 500))
 

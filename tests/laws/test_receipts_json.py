@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import adyton
-from study_on_disk import query, write_study
+from support.worlds import query, write_study
 
 
 def printed(study: Path) -> dict[str, Any]:

@@ -32,9 +32,8 @@ from adyton.query.released.answered import Answered, Told
 from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, query_text
 from adyton.study import Study, Validity
-from how_often import LONG
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import LONG
 
 REGIONS = ("north", "south", "east")
 COLUMNS = (

@@ -13,8 +13,8 @@ from adyton.kernel.exact import rational
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Role
-from kept_rows import open_kept
-from served import write_study
+from support.curators import open_kept
+from support.servers import write_study
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
 ASKED: dict[str, Callable[[adyton.Curator, str], Any]] = {

@@ -41,7 +41,7 @@ from adyton.setup.reserve import look_at_reserve, open_reserve
 from adyton.study import PrivateTable, Study, Validity, named_facts, read_study
 from adyton.testing.engines.reference import in_reserve
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
+from support.curators import open_kept
 
 SHARE = Fraction(1, 4)
 KEPT = Reserve(SHARE)

@@ -13,7 +13,7 @@ import adyton
 from adyton.errors import RequestIdUsed
 from adyton.kernel.schema import CategoryColumn, IntegerColumn
 from adyton.study import Validity
-from kept_rows import open_kept
+from support.curators import open_kept
 
 ROWS = 2000
 RNG = np.random.default_rng(1)

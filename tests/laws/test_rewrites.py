@@ -34,7 +34,7 @@ from adyton.query.sql.read import known_words, parse_request
 from adyton.query.sql.rewrite import RULES, Rule, rewritten
 from adyton.query.sql.words import query_tree
 from adyton.query.text import query_text
-from how_often import often
+from support.tries import often
 
 KINDS = ("a", "b", "c", "d")
 SHOPS = Dimension(

@@ -28,11 +28,10 @@ from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.planning.price import price_of
 from adyton.planning.selecting import AllValues, Candidates, better, plan_all_values, plan_selection
 from adyton.study import Study, Validity
-from how_often import often
-from kept_rows import open_kept
-from planted import plant
-from populations import seeded
-from seeded import SeededByHash
+from support.curators import open_kept, seeded
+from support.faults import plant
+from support.randomness import SeededByHash
+from support.tries import often
 
 ROWS = 300
 REGIONS = ("north", "east", "south", "west", "mid")

@@ -19,8 +19,8 @@ from adyton.query.released.nodes import Every, Opposite, Relation, ReleasedName,
 from adyton.query.request import AS_ASKED, Request, Shape, request_of
 from adyton.query.sql.read import parse
 from adyton.study import Study
-from how_often import often
-from strategies import PEOPLE, PERSONS
+from support.strategies import PEOPLE, PERSONS
+from support.tries import often
 
 GROUPED = (
     "SELECT region, smoker, FLOOR(age / 10) AS decade, COUNT(*) AS n, AVG(income) AS pay FROM people "

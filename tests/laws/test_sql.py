@@ -35,7 +35,7 @@ from adyton.query.request import Requests, request_of
 from adyton.query.sql.grammar import NAMED_ARGUMENTS
 from adyton.query.sql.read import FUNCTIONS, parse, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, query_text
-from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
+from support.strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
 
 QUERIES = {
     "SELECT COUNT(*) FROM people": "COUNT(*) AS count FROM people",

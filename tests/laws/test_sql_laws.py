@@ -22,8 +22,7 @@ from adyton.query.request import Shape
 from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
 from adyton.query.text import condition_text, number_text, query_text
 from adyton.testing.engines import meaning as engine_meaning
-from how_often import often
-from strategies import (
+from support.strategies import (
     PEOPLE,
     PERSONS,
     Row,
@@ -33,6 +32,7 @@ from strategies import (
     queries,
     rows,
 )
+from support.tries import often
 
 law = settings(deadline=None, max_examples=often(60, 150))
 

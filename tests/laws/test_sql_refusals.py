@@ -10,8 +10,8 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS, quotes_the_text
-from strategies import PEOPLE, PERSONS
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS, quotes_the_text
+from support.strategies import PEOPLE, PERSONS
 
 CONDITIONS = [
     "",

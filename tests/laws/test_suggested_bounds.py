@@ -17,8 +17,8 @@ from adyton.curator.bounds import round_outwards
 from adyton.curator.mock import mock_of
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
-from kept_rows import kept_engine
-from seeded import SeededDefault
+from support.curators import kept_engine
+from support.randomness import SeededDefault
 
 ROWS = 4000
 INCOMES = np.random.default_rng(5).lognormal(10.3, 0.6, ROWS).round()

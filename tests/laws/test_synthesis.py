@@ -46,11 +46,11 @@ from adyton.synthesis.fitting import CellGuess, spread, total_of
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import marginals_up_to, plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
-from graph_fitted import fit_both_ways
-from how_often import crossed, often
-from kept_rows import open_kept
-from seeded import SeededByHash
-from study_on_disk import write_study
+from support.children.fit_graph import fit_both_ways
+from support.curators import open_kept
+from support.randomness import SeededByHash
+from support.tries import crossed, often
+from support.worlds import write_study
 
 REGIONS = ("north", "south", "east", "west")
 ROWS = 4000

@@ -19,8 +19,8 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, RealColumn, Tabl
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import flip_law
 from adyton.query.selecting import BestOf
 from adyton.study import Study
-from how_often import often
-from populations import seeded
+from support.curators import seeded
+from support.tries import often
 
 DAYS = ("monday", "tuesday", "friday")
 HAIR = {"dark": 500, "blond": 400, "brown": 300, "red": 100}

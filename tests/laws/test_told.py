@@ -23,8 +23,8 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats
 from adyton.validity.last_look.told import ReleasedTotals
-from ordered import ordered
-from populations import seeded
+from support.curators import seeded
+from support.shorthands import ordered
 
 ROWS, REGIONS = 300, ("north", "south", "east")
 TABLE = Table("t", (CategoryColumn("region", REGIONS), IntegerColumn("age", 0, 100)), ROWS)

@@ -25,11 +25,11 @@ from adyton.kernel.exact import decimal_text, decimal_units
 from adyton.kernel.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
 from adyton.monitors.answer import MonitorAnswer, MonitorBudget, MonitorPreview
 from adyton.study import Validity
-from how_often import often
-from kept_rows import open_kept
-from shared_budgets import shared_budget_of
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import Court, court
+from support.curators import open_kept
+from support.tries import often
+from support.worlds import shared_budget_of
 
 # Every fifth is of every family, and with the kinds below says all that an answer can say; a long run takes each.
 ANSWERED = [one for one in STATEMENTS if one.outcome != "refused" and one.is_expected][:: often(5, 1)]

@@ -16,8 +16,7 @@ from adyton.query.sql.read import known_words
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import query_tree
 from adyton.study import Study
-from kept_rows import plain_database
-from populations import seeded
+from support.curators import plain_database, seeded
 
 TABLE = Table("t", (IntegerColumn("x", 0, 9), BooleanColumn("b")), rows=500)
 TEXTS = {

@@ -19,9 +19,9 @@ from adyton.errors import Interrupted
 from adyton.holdout import Gaussian, Method, Split
 from adyton.kernel.ledger import SqliteLedger
 from adyton.kernel.noisy import NoisyQueries
-from how_often import often
-from kept_rows import open_kept
-from study_on_disk import query, write_study
+from support.curators import open_kept
+from support.tries import often
+from support.worlds import query, write_study
 
 KEYS = """
 discovery_delta = 1e-10

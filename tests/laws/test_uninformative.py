@@ -21,8 +21,8 @@ from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
 from adyton.query.request import request_of
 from adyton.study import Study
-from kept_rows import kept_engine
-from seeded import SeededDefault
+from support.curators import kept_engine
+from support.randomness import SeededDefault
 
 
 @pytest.fixture(autouse=True)

@@ -22,9 +22,8 @@ from adyton.query.request import Combined, asked_of
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from adyton.transports.queries_file import split_queries
-from how_often import often
-from kept_rows import open_kept, plain_database
-from populations import seeded
+from support.curators import open_kept, plain_database, seeded
+from support.tries import often
 
 REGIONS = ("north", "south", "east", "west")
 PEOPLE = Table(

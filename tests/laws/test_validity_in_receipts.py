@@ -19,7 +19,7 @@ from adyton.kernel.special.monitor import replace_one_cost
 from adyton.monitors.plan import machine_of
 from adyton.setup.amending import amend, check_amended
 from adyton.study import Study, read_study
-from study_on_disk import query, write_study
+from support.worlds import query, write_study
 
 ROWS = 200
 TABLE = Table("people", (IntegerColumn("age", 0, 120), TextColumn("city")), ROWS)

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sqlglot import exp
 
-import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
@@ -23,7 +22,8 @@ from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import query_tree
 from adyton.query.text import query_text
 from adyton.study import Study
-from populations import seeded
+from support import strategies
+from support.curators import seeded
 
 PEOPLE = strategies.PEOPLE
 

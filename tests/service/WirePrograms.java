@@ -6,7 +6,7 @@ import java.util.*;
 import java.util.concurrent.*;
 import org.postgresql.util.*;
 
-/** Java's driver, told by lines what to do: see tests/wire_children.py. */
+/** Java's driver, told by lines what to do: see tests/support/wire_programs.py. */
 public class WirePrograms {
     static final Map<String, CountDownLatch> cancels = new ConcurrentHashMap<>();
 

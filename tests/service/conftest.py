@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from broken_line import BrokenLine, broken_line
-from served import Server, server, write_holdout, write_study
+from support.faults import BrokenLine, broken_line
+from support.servers import Server, server, write_holdout, write_study
 
 SETTINGS = "[server]\ntick = 0\nrate_by_token = 1000000\nrate_by_address = 1000000\nrequest_bytes = 100000\n"
 

@@ -16,7 +16,7 @@ from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
-from served import COUNT, Server
+from support.servers import COUNT, Server
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from adyton.curator.opening import accept_copy
 from adyton.transports.cli.app import app
 from adyton.transports.cli.synthesize import bins_of
-from study_on_disk import copied, put_back
+from support.worlds import copied, put_back
 
 STUDY = """
 dialect = "bigquery"

@@ -29,9 +29,9 @@ from adyton.monitors.open_monitor import OpenMonitor
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
-from broken_line import BrokenLine, changed, reply
-from how_often import LONG
-from served import COUNT, Server, free_port, server, write_study
+from support.faults import BrokenLine, changed, reply
+from support.servers import COUNT, Server, free_port, server, write_study
+from support.tries import LONG
 
 SOURCE = Path(adyton.__file__).parent
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"

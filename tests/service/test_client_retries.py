@@ -19,9 +19,9 @@ from adyton.client.faults import InterruptedOnTheWay
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
-from broken_line import AFTER, BEFORE, HALF, SLOW, BrokenLine, broken_line, reply
-from how_often import LONG
-from served import COUNT, Server, server, write_study
+from support.faults import AFTER, BEFORE, HALF, SLOW, BrokenLine, broken_line, reply
+from support.servers import COUNT, Server, server, write_study
+from support.tries import LONG
 
 LATER = reply(503, {"error": {"kind": "busy", "message": "later", "retry_after": 7}}, "Retry-After: 7")
 TOO_OFTEN = reply(429, {"error": {"kind": "too_many_requests", "message": "later"}}, "Retry-After: 3")

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
-from served import AS_MODULE, await_ready, free_port, server, write_study
+from support.servers import AS_MODULE, await_ready, free_port, server, write_study
 
 ROOT = Path(__file__).parents[2]
 CONTAINER = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")

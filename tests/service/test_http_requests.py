@@ -22,8 +22,8 @@ from adyton.kernel.ledger import Header, OpenLink, Order, Receipt, replay_open
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import ValidityRecord
 from adyton.service.settings import Settings
-from served import COUNT, QUICK, Served, served, write_holdout, write_study
-from study_on_disk import copied, put_back
+from support.servers import COUNT, QUICK, Served, served, write_holdout, write_study
+from support.worlds import copied, put_back
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 10_000, "queries_a_batch": 3})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adyton.service.roles import ALLOWED, Action, Role, may
-from served import COUNT, Served, served, write_holdout, write_study
+from support.servers import COUNT, Served, served, write_holdout, write_study
 
 GUESSES = np.zeros(2000, int).tolist()
 # Each route with what it takes: the action that it is, and a body that is fine in itself.

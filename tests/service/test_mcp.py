@@ -28,8 +28,8 @@ from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.mcp.server import Agents
 from adyton.transports.mcp.tools import TOOLS
-from agents import META, PLACE, VERSION, Doors, called, said, with_doors
-from served import COUNT, QUICK, write_holdout, write_study
+from support.agents import META, PLACE, VERSION, Doors, called, said, with_doors
+from support.servers import COUNT, QUICK, write_holdout, write_study
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 GUESSES = np.zeros(2000, int).tolist()

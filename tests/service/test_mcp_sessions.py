@@ -10,8 +10,8 @@ import pytest
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.service.settings import Settings
-from agents import Doors, said, with_doors
-from served import COUNT, QUICK, Served, served, write_holdout, write_study
+from support.agents import Doors, said, with_doors
+from support.servers import COUNT, QUICK, Served, served, write_holdout, write_study
 
 
 @pytest.fixture

@@ -15,15 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
-import loops
 from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.transports.cli.app import app
 from adyton.transports.mcp import stdio
 from adyton.transports.mcp.tools import TOOLS
-from agents import META, agent_beside, said
-from served import COUNT, write_holdout, write_study
+from support import processes
+from support.agents import META, agent_beside, said
+from support.servers import COUNT, write_holdout, write_study
 
 GUESSES = [0] * 2000
 
@@ -60,7 +60,7 @@ def test_every_tool_over_standard_input(tmp_path: Path) -> None:
                 result = await agent.call_tool(tool, arguments)
                 assert result.is_error is wrong, (tool, arguments, said(result))
 
-    loops.run(work())
+    processes.run(work())
     with adyton.open(files[0]) as curator:
         receipts = list(curator.receipts())
         assert [receipt.order.by for receipt in receipts] == ["bot"] * 3

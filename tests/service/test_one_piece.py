@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-import loops
 from adyton.transports.http.one_piece import InOnePiece
+from support import processes
 
 
 class Sent(asyncio.Protocol):
@@ -65,6 +65,6 @@ def test_what_is_written_leaves_in_few_pieces_and_whole(
     turns: list[tuple[bytes, ...]], close: bool, pieces: list[bytes]
 ) -> None:
     """Mutants: the head alone; nothing without a body; what is held is lost by closing; the body before the head."""
-    found, came = loops.run(sent(*turns, close=close))
+    found, came = processes.run(sent(*turns, close=close))
     assert found == pieces
     assert came == b"".join(piece for turn in turns for piece in turn)

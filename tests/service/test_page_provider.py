@@ -21,8 +21,8 @@ from test_oidc import Issuer, issuer, section
 from adyton.errors import InvalidRequest
 from adyton.service.oidc import Provider
 from adyton.service.settings import Settings
-from browsing import Browsing
-from served import QUICK, Served, served, write_study
+from support.servers import QUICK, Served, served, write_study
+from support.web import Browsing
 
 __all__ = ["issuer"]  # a fixture
 BACK = "http://127.0.0.1:1/login/back"

@@ -18,8 +18,8 @@ from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.pages.headers import HEADERS
 from adyton.transports.pages.sessions import IDLE, LONGEST, WebSession, WebSessions
-from browsing import Browsing, form_value, problems
-from served import COUNT, QUICK, Served, bearer, served, write_holdout, write_study
+from support.servers import COUNT, QUICK, Served, bearer, served, write_holdout, write_study
+from support.web import Browsing, form_value, problems
 
 __all__ = ["issuer"]  # a fixture
 POLICY = (

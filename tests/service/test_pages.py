@@ -21,9 +21,9 @@ from adyton.transports.pages.house import planning
 from adyton.transports.pages.navigation import ENTRIES
 from adyton.transports.pages.rendering import breakable, named
 from adyton.transports.pages.writing import FormFields, written
-from browsing import Browsing, problems, visit_of
-from hostile_names import HOSTILE, NAME, PATH, hostile_study
-from served import COUNT, Served, served, write_holdout, write_study
+from support.odd_studies import HOSTILE, NAME, PATH, hostile_study
+from support.servers import COUNT, Served, served, write_holdout, write_study
+from support.web import Browsing, problems, visit_of
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 STUDY = """

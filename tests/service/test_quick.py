@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import loops
 from adyton.service.studies import ServedStudy
 from adyton.transports.pages.headers import HEADERS
-from served import COUNT, Served, bearer, served, write_study
+from support import processes
+from support.servers import COUNT, Served, bearer, served, write_study
 
 ASK, BUDGET = "/v1/studies/people/ask", "/v1/studies/people/budget"
 BODY = json.dumps({"query": COUNT, "within": 60}).encode()
@@ -50,7 +50,7 @@ def sent(house: Served, *messages: dict[str, Any], headers: list[tuple[bytes, by
     async def send(message: Any) -> None:
         told.append(message)
 
-    loops.run(house.client.app(scope, receive, send))  # type: ignore[arg-type]
+    processes.run(house.client.app(scope, receive, send))  # type: ignore[arg-type]
     return told[0]["status"], json.loads(told[1]["body"])
 
 

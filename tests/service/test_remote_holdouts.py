@@ -21,8 +21,8 @@ from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
-from broken_line import broken_line, changed
-from served import QUICK, Server, bearer, served, server, write_holdout
+from support.faults import broken_line, changed
+from support.servers import QUICK, Server, bearer, served, server, write_holdout
 
 LABELS = np.random.default_rng(2).integers(0, 2, 2000)  # as write_holdout has them
 SETTINGS = (

@@ -21,16 +21,16 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import adyton
-import loops
 from adyton import errors
 from adyton.client.faults import InterruptedOnTheWay
-from agents import agent_at, agent_beside, said
-from held_engine import wait_until
-from open_house import OpenHouse, gate, open_house
-from served import bearer, write_study
-from wire_programs import when
+from support import processes
+from support.agents import agent_at, agent_beside, said
+from support.children.held_engine import wait_until
+from support.doors import OpenHouse, gate, open_house
+from support.servers import bearer, write_study
+from support.wire_programs import when
 
-HELD = str(Path(__file__).parents[1] / "held_engine.py")
+HELD = str(Path(__file__).parents[1] / "support" / "children" / "held_engine.py")
 PATIENCE = 60
 UNKNOWN = "SELECT COUNT(*) FROM people WHERE agee > 3"
 WITHIN = 60
@@ -196,7 +196,7 @@ def test_agents(house: OpenHouse, tmp_path: Path, door: Callable[[OpenHouse, Pat
             await cancel(agent, ask, made, cost)
             await two_at_once(ask, made, cost)
 
-    loops.run(work())
+    processes.run(work())
 
 
 async def look_around(agent: Client) -> None:
@@ -263,7 +263,7 @@ def test_agents_with_a_wrong_token_an_unknown_and_a_foreign_study(house: OpenHou
             ]
         assert told[0] == told[1]
 
-    loops.run(work())
+    processes.run(work())
     assert house.spent() == before
 
 

@@ -31,8 +31,8 @@ from adyton.certify.answer_table import MeasureColumn
 from adyton.kernel.ledger.texts import many_from_text
 from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from seeded import SeededDefault
+from support.curators import open_kept
+from support.randomness import SeededDefault
 
 ROWS = 4000
 REGIONS = ("north", "south", "east", "nowhere")

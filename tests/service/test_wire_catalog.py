@@ -20,10 +20,10 @@ from adyton.transports.pg.catalog.layout import relations
 from adyton.transports.pg.catalog.reading import Catalog, is_catalog
 from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.values import Field
-from postgres_server import NoServer, postgres_server
-from served import write_study
-from wire import Wired, wired
-from wire_statements import (
+from support.postgres import NoServer, postgres_server
+from support.servers import write_study
+from support.wire import Wired, wired
+from support.wire_statements import (
     ABOUT_CATALOGS,
     DBEAVER,
     DBEAVER_REFUSED,

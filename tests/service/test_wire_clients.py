@@ -19,9 +19,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-import loops
-from served import COUNT, write_study
-from wire import HOST, Wired, wired
+from support import processes
+from support.servers import COUNT, write_study
+from support.wire import HOST, Wired, wired
 
 JAR = Path("/usr/share/java/postgresql.jar")
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
@@ -238,7 +238,7 @@ def test_two_connections_ask_at_once(house: Wired, token: str) -> None:
     async def both() -> list[list[Any]]:
         return await asyncio.gather(ask(1111), ask(2222))
 
-    assert [len(rows) for rows in loops.run(both())] == [1, 1]
+    assert [len(rows) for rows in processes.run(both())] == [1, 1]
 
 
 # SQLAlchemy, pandas, JupySQL -------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def test_asyncpg_asks_prepares_and_is_refused(house: Wired, token: str) -> None:
         async with asyncpg.create_pool(**where, min_size=1, max_size=2) as pool:
             assert await pool.fetchval("SELECT current_user") == "ana"
 
-    loops.run(work())
+    processes.run(work())
 
 
 # pgjdbc ----------------------------------------------------------------------------------------------------

@@ -12,10 +12,20 @@ from typing import Any
 
 import pytest
 
-from open_house import OpenHouse, gate, open_house
-from served import write_study
-from wire_children import JupySql, Pgjdbc
-from wire_programs import Asyncpg, Pandas, Program, Psql, Psycopg, Refused, SqlAlchemy, Where
+from support.doors import OpenHouse, gate, open_house
+from support.servers import write_study
+from support.wire_programs import (
+    Asyncpg,
+    JupySql,
+    Pandas,
+    Pgjdbc,
+    Program,
+    Psql,
+    Psycopg,
+    Refused,
+    SqlAlchemy,
+    Where,
+)
 
 PROGRAMS: dict[str, Callable[[Path], Program]] = {
     "psql": lambda _: Psql(),

@@ -17,8 +17,8 @@ import adyton.transports.pg as package
 from adyton.transports.pg.catalog.facts import VIEWS
 from adyton.transports.pg.settings import SessionSettings
 from adyton.transports.pg.statements import statements_in
-from served import write_study
-from wire import Wired, wired
+from support.servers import write_study
+from support.wire import Wired, wired
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "wire.md").read_text(encoding="utf-8")

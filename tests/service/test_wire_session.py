@@ -45,8 +45,8 @@ from adyton.transports.pg.values import (
     encoded,
 )
 from adyton.transports.pg.work import Work
-from served import COUNT, QUICK, write_study
-from wire import Wired, wired
+from support.servers import COUNT, QUICK, write_study
+from support.wire import Wired, wired
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 PLANNED = "[validity]\nindependent = true\nqueries = 50\ntolerance = 0.2\nconfidence = 0.9\n"

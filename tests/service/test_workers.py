@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-import loops
 from adyton.transports.http.workers import Workers
+from support import processes
 
 PATIENCE = 60.0
 LONG = 10**6
@@ -161,7 +161,7 @@ def test_what_fails_is_told_to_who_asked_and_the_thread_lives_on() -> None:
         return await some.done(lambda: 7)
 
     with workers(most=1) as some:
-        assert loops.run(ask(some)) == 7
+        assert processes.run(ask(some)) == 7
 
 
 def test_what_is_cancelled_before_it_begins_never_begins() -> None:
@@ -180,7 +180,7 @@ def test_what_is_cancelled_before_it_begins_never_begins() -> None:
         await some.done(lambda: None)
 
     with workers(moment=LONG) as some:
-        loops.run(ask(some))
+        processes.run(ask(some))
     assert not seen
 
 
@@ -202,7 +202,7 @@ def test_who_waits_no_longer_is_told_nothing_and_the_thread_lives_on() -> None:
         return len(complaints)
 
     with workers(most=1) as some:
-        assert loops.run(ask(some)) == 0
+        assert processes.run(ask(some)) == 0
         second.go_on.set()
         assert submit(some, lambda: 7).result(PATIENCE) == 7
 

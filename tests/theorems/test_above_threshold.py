@@ -12,7 +12,7 @@ from sparse_law import FLOAT, hardest, scripted, worst_loss
 from adyton.errors import InvalidRequest
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState, draw_one, is_above
 from adyton.textbook.above_threshold import AboveThreshold
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 class Stepwise:

@@ -30,7 +30,7 @@ from adyton.planning.price import price_of
 from adyton.study import Study, Validity
 from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.plan import SynthesisPlan, marginals_up_to, plan_synthesis
-from seeded import Seeded
+from support.randomness import Seeded
 
 SHAPE = (2, 2)
 CANDIDATES = ((0,), (1,))

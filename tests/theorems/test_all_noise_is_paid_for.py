@@ -16,8 +16,8 @@ from adyton.kernel.ledger.texts import Stored, many_from_text
 from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
-from kept_rows import open_kept
-from seeded import Seeded
+from support.curators import open_kept
+from support.randomness import Seeded
 
 ROWS = 400
 TABLE = Table(

@@ -20,8 +20,8 @@ from adyton.kernel.ledger import SqliteLedger
 from adyton.setup import amending
 from adyton.setup.amending import amend, check_amended
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from study_on_disk import query, tamper, write_study
+from support.curators import open_kept
+from support.worlds import query, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"
 CHECKPOINTED = '\n[ledger]\ncheckpoint = "{name}.checkpoint"\n'

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import Guarantee
-from how_often import often
 from literature.approximate_filter import DELTA_UNITS, ApproximateFilter, Spent
+from support.tries import often
 
 MILLIONTH = Fraction(1, 10**6)
 

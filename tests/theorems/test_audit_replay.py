@@ -26,9 +26,9 @@ from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import PricedBatch
 from adyton.study import Study
-from how_often import LONG
-from kept_rows import open_kept
-from seeded import SeededByHash
+from support.curators import open_kept
+from support.randomness import SeededByHash
+from support.tries import LONG
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
 QUERY = "SELECT region, SUM(age) FROM people GROUP BY region"

@@ -18,7 +18,7 @@ from adyton.kernel.privacy import ADJACENCIES, Adjacency, BoundedRangeCost, Pure
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from how_often import crossed
+from support.tries import crossed
 
 ONE = Fraction(1)
 EPSILONS = [Fraction(text) for text in ("1/1000", "1/5", "1", "3", "9", "40")]

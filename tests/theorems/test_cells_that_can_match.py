@@ -71,10 +71,9 @@ from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning
 from adyton.testing.engines.reference import _contribution
-from cells_shown import cell_values
-from how_often import LONG, crossed, often
-from kept_rows import open_kept
-from looked_at import told_of_each
+from support.curators import open_kept
+from support.shorthands import cell_values, told_of_each
+from support.tries import LONG, crossed, often
 
 AGE = IntegerColumn("age", -2, 3)
 PART = RealColumn("part", Fraction(0), Fraction(1), Fraction(1, 4))

@@ -18,7 +18,7 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import in_values, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.ledger import SqliteLedger
-from seeded import Seeded
+from support.randomness import Seeded
 
 N = 4000
 

@@ -30,8 +30,8 @@ from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.query.sql.read import parse
 from adyton.validity.subset.tails import Before
-from how_often import crossed
-from in_bulk import in_bulk
+from support.randomness import in_bulk
+from support.tries import crossed
 
 TABLE = Table(
     "people",

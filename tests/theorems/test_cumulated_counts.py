@@ -21,9 +21,9 @@ from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.query.nodes import Query
 from adyton.study import Study, Validity
-from how_often import often
-from populations import standing_of
-from seeded import Seeded
+from support.curators import standing_of
+from support.randomness import Seeded
+from support.tries import often
 
 AGE = IntegerColumn("age", 0, 100)
 REGION = CategoryColumn("region", ("a", "b"))

@@ -24,8 +24,8 @@ from adyton.population import base
 from adyton.query import description
 from adyton.study import Study, Validity
 from adyton.validity.described import described_width
-from how_often import often
-from populations import seeded
+from support.curators import seeded
+from support.tries import often
 
 STUDIES, WORDS, ROWS = often(36, 240), 600, 40
 MEDIAN_STUDIES = often(60, 1_000)

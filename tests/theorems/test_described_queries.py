@@ -31,7 +31,7 @@ from adyton.validity.described import (
     greatest_described_share,
     least_described_share,
 )
-from populations import standing_of
+from support.curators import standing_of
 
 BUDGET = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
 REPLACE = adyton.PrivacyUnit("replace-one")

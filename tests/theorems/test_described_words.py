@@ -70,7 +70,7 @@ from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.description import Dictionary
 from adyton.study import Validity
-from how_often import LONG, often
+from support.tries import LONG, often
 
 # Every word of two tiny schemas ----------------------------------------------------------------------------
 

@@ -30,8 +30,8 @@ from adyton.kernel.special.mechanisms.exponential_weights import choose
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
 from adyton.noise_intervals.selections import classical_chance, exp_up, exponential_chance, shortfall_of
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

@@ -17,7 +17,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.coins import below, exp_bounds, lies_below
 from adyton.kernel.special.mechanisms.exponential_weights import choose, enclose, flip
-from seeded import Seeded
+from support.randomness import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 RATIONALS = st.builds(Fraction, st.integers(0, 10**12), st.integers(1, 10**12)) | st.builds(

@@ -22,7 +22,7 @@ from adyton.holdout.methods.guess_and_check import (
 )
 from adyton.kernel.noise import SystemBits
 from adyton.validity.textbook.concentration import hoeffding_width
-from how_often import LONG
+from support.tries import LONG
 
 BITS = SystemBits()
 

@@ -21,8 +21,8 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.noise import rounded_gaussian
 from adyton.noise_intervals.laws import gaussian_tail
 from adyton.validity.plans.planned_scores import ScoreBlocks
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 NINE, GOOD, BEST = Fraction(9, 10), Fraction(97, 100), Fraction(99, 100)
 

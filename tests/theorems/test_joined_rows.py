@@ -35,8 +35,8 @@ from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.study import PrivateTable, Study
-from how_often import often
-from kept_rows import open_kept
+from support.curators import open_kept
+from support.tries import often
 
 WARD = CategoryColumn("ward", ("a", "b"))
 PEOPLE = Table("people", (WARD, IntegerColumn("x", 0, 3)), person="pid")

@@ -37,7 +37,7 @@ from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.study import Study, discovery_failure
-from how_often import crossed
+from support.tries import crossed
 
 CITY = TextColumn("city")
 TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)

@@ -19,8 +19,8 @@ from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
 from adyton.holdout.methods.gaussian_last import _by_coins, _log_level, last_ends
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.ledger import SqliteLedger
-from how_often import often
-from processes import APART
+from support.processes import APART
+from support.tries import often
 
 BETA = Fraction(1, 20)
 

@@ -17,7 +17,7 @@ from adyton.setup.amending import amend
 from adyton.study import read_study
 from adyton.validity.last_look.best import MAIN, routes_after
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
-from study_on_disk import copied, put_back, write_study
+from support.worlds import copied, put_back, write_study
 
 ROWS = 500
 

@@ -33,9 +33,8 @@ from adyton.textbook.matrix import (
     GeometricMatrix,
     rounded_variance,
 )
-from in_bulk import in_bulk
 from literature.marginals import Marginals
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
 
 SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
 WORKLOADS: list[LinearQueries] = [

@@ -25,7 +25,7 @@ from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
-from populations import seeded
+from support.curators import seeded
 
 REGIONS = ("n", "s", "e", "w")
 COLUMNS = (

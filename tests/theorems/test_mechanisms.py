@@ -29,8 +29,8 @@ from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.query.nodes import Query
 from adyton.study import Study
-from populations import standing_of
-from seeded import SeededByHash
+from support.curators import standing_of
+from support.randomness import SeededByHash
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(

@@ -38,7 +38,7 @@ from adyton.query.request import request_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of
-from kept_rows import kept_engine
+from support.curators import kept_engine
 
 TABLE = Table(
     "t",

@@ -16,7 +16,7 @@ from adyton.monitors.pmw.guess import (
     mw_update,
 )
 from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
-from how_often import often
+from support.tries import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])
 

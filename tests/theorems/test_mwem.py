@@ -27,7 +27,7 @@ from adyton.planning.coordinated.range_workload import (
 from adyton.textbook import mwem
 from adyton.textbook.mwem import Mwem
 from literature.marginals import Marginals
-from seeded import Seeded
+from support.randomness import Seeded
 
 HALVES = ExplicitQueries([[Fraction(1, 2), 1], [1, 0]])
 TINY: list[LinearQueries] = [IdentityQueries(2), HALVES]

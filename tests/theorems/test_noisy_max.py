@@ -22,8 +22,8 @@ from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteA
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.selections import noisy_max_chance
 from adyton.textbook.noisy_max import NoisyMax
-from how_often import crossed
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

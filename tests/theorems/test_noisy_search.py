@@ -41,9 +41,9 @@ from adyton.population.base import PopulationContext
 from adyton.query.nodes import Query
 from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
-from how_often import often
-from populations import standing_of
-from seeded import Seeded
+from support.curators import standing_of
+from support.randomness import Seeded
+from support.tries import often
 
 RUNS = often(60, 200)
 MOST_MISSED = binom.isf(1e-9, RUNS, 1 - LEVEL)  # of intervals at this level

@@ -17,8 +17,8 @@ from adyton.kernel.noisy import NoisyQueries
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.study import Study
-from how_often import often
-from kept_rows import open_kept
+from support.curators import open_kept
+from support.tries import often
 
 ROWS = pd.DataFrame({"age": range(30)})
 STUDY = Study(

@@ -30,7 +30,7 @@ from adyton.study.validity import claims_failure, gaussian_plan
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.hinge.stability import stability_width
-from populations import standing_of
+from support.curators import standing_of
 
 logs = st.floats(-40, 0)
 

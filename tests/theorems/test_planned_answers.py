@@ -29,7 +29,7 @@ from adyton.study.validity import FOR_COUNTS, FOR_THEIR_NOISE, claims_failure, g
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
-from populations import standing_of
+from support.curators import standing_of
 
 ROWS, QUERIES = 5000, 10
 LEFT = 1 - FOR_DESCRIBED - FOR_THEIR_NOISE  # of the failure, for what does not go by descriptions

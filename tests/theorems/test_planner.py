@@ -27,7 +27,7 @@ from adyton.validity.methods import ALIKE, METHODS, ROUTES, Certified, Method, d
 from adyton.validity.planner import HALF, in_words, plan
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.noise_plan import MOST
-from how_often import LONG
+from support.tries import LONG
 
 TABLE = {
     (10**4, "0.05"): {"split": 8, "rounding": 7, "laplace": 0, "jlnrss": 0, "rrsstw": 0, "hinge": 11},

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting.pld.pld import delta_up, epsilon_up
-from how_often import often
 from literature import finite_pair
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down
+from support.tries import often
 
 KNOWN = FinitePair(
     (Fraction(829, 1000), Fraction(171, 1000)),

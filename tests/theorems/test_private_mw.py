@@ -24,7 +24,7 @@ from adyton.planning.coordinated.linear_query import (
     MarginalQuery,
     WeightedQuery,
 )
-from seeded import Seeded
+from support.randomness import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
 QUERIES: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2), WeightedQuery([1, 0])]

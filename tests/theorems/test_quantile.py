@@ -24,9 +24,9 @@ from adyton.textbook.quantile import (
     blocks_of,
     rank_sensitivity,
 )
-from how_often import often
 from literature.private_quantiles import PrivateQuantiles, near_maximum, near_minimum
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

@@ -15,7 +15,7 @@ from noise_oracle import Script
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from seeded import Seeded
+from support.randomness import Seeded
 
 epsilons = st.fractions(Fraction(1, 1000), 30)
 shapes = [

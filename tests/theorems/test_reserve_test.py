@@ -27,9 +27,8 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure
 from adyton.testing.engines.reference import in_reserve
 from adyton.validity.part_sizes import most_by_lot
-from how_often import crossed, often
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import crossed, often
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
 BUDGET = Guarantee(Fraction(500), Fraction(1, 10**9))
@@ -92,7 +91,7 @@ def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose(
 def test_the_same_test_sees_a_reserve_that_queries_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: ``kept_by`` is true of everybody while queries are asked."""
     sound = sources.kept_by
-    monkeypatch.setattr("kept_rows._engines", {})  # the mutant is in how rows are loaded
+    monkeypatch.setattr("support.curators._engines", {})  # the mutant is in how rows are loaded
 
     def leaky(reserve: Any, *others: Any) -> str:
         return sound(reserve, *others) if reserve.opened else "true"

@@ -21,7 +21,7 @@ from adyton.setup.amending import amend
 from adyton.setup.reserve import open_reserve
 from adyton.study import read_study
 from adyton.transports.cli.app import app
-from study_on_disk import copied, put_back, query, write_study
+from support.worlds import copied, put_back, query, write_study
 
 
 @pytest.fixture

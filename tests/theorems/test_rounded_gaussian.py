@@ -16,8 +16,8 @@ from scipy.special import ndtri
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, rounded_gaussian
 from adyton.noise_intervals.laws import gaussian_log_pmf, gaussian_pmf, gaussian_tail
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SIGMA = st.floats(-3, 12).map(lambda x: 10.0**x)

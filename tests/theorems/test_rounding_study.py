@@ -39,8 +39,8 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.published.transcripts import Transcripts, nats_of
-from kept_rows import open_kept
-from seeded import SeededByHash
+from support.curators import open_kept
+from support.randomness import SeededByHash
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > 50"

@@ -13,7 +13,7 @@ from noise_oracle import PRECISION
 
 from adyton.kernel.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
 from adyton.kernel.noise.refine import Words
-from seeded import Seeded
+from support.randomness import Seeded
 
 Make = Callable[[float], refine.Law]
 GAUSSIAN: Make = rounded_gaussian._RoundedGaussian

@@ -367,7 +367,7 @@ MEASURES: list[Measure] = [
 
 def _vector(query: Query, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
     """What the engine would read, by a plain loop."""
-    from strategies import evaluate_condition, evaluate_number
+    from support.strategies import evaluate_condition, evaluate_number
 
     (reading,) = readings_of(query, unit)
     keys = list(itertools.product(*map(group_values, reading.by)))

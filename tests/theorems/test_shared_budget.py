@@ -31,10 +31,10 @@ from adyton.kernel.terms.leaves import OneOf
 from adyton.ledgers.shared_budget import SharedBudgetFacts
 from adyton.ledgers.shared_budget.file import SharedBudgetFile
 from adyton.study import Validity
-from kept_rows import open_kept
-from processes import APART
-from shared_budget_workers import charge_until_refused, ledger_on_disk
-from shared_budgets import SMALL, shared_budget_of, study_of
+from support.children.shared_budget import charge_until_refused, ledger_on_disk
+from support.curators import open_kept
+from support.processes import APART
+from support.worlds import SMALL, shared_budget_of, study_of
 
 DATA = pd.DataFrame({"f": [True, False] * 50})
 COUNT = "SELECT COUNT(*) FROM {} WHERE f"

@@ -15,7 +15,7 @@ from adyton.holdout import Holdout, Slices
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 class Silent:

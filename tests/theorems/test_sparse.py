@@ -21,7 +21,7 @@ from adyton.noise_intervals.sparse import (
     value_share,
 )
 from literature.sparse_slide import late_halt_cost, slide_cost
-from seeded import Seeded
+from support.randomness import Seeded
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 

@@ -35,9 +35,8 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before
-from how_often import LONG, often
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import LONG, often
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))

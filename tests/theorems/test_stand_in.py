@@ -23,8 +23,8 @@ from adyton.population.subset import SubsetPopulation
 from adyton.study import Study, Validity
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.subset.tails import OpenLevels
-from ordered import ordered
-from populations import seeded
+from support.curators import seeded
+from support.shorthands import ordered
 
 BUDGET = Guarantee(Fraction(100), Fraction(1, 10**9))
 DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})

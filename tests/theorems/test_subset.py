@@ -36,9 +36,9 @@ from adyton.validity.subset.widths import (
     ratio_ends,
     variance_width,
 )
-from how_often import crossed
-from last_looks import paid_threshold
 from literature.every_function import every_function_width, information_bound
+from support.shorthands import paid_threshold
+from support.tries import crossed
 
 FAILURE = Fraction(1, 20)
 

@@ -21,8 +21,8 @@ from scipy.special import gammaln, ndtr
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
-from how_often import crossed, often
-from last_looks import paid_threshold, worth
+from support.shorthands import paid_threshold, worth
+from support.tries import crossed, often
 
 
 def shift(rows, spent):

@@ -25,7 +25,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
-from last_looks import paid_threshold, worth
+from support.shorthands import paid_threshold, worth
 
 MP = mpmath.mp.clone()
 MP.dps = 50

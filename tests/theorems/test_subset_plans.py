@@ -30,7 +30,7 @@ from adyton.validity.plans.misses import (
 from adyton.validity.plans.noise_plan import NoisePlan
 from adyton.validity.plans.plans import queries_within, rows_needed, within
 from adyton.validity.plans.study_plans import _LOOKS, StudyPlan
-from how_often import crossed
+from support.tries import crossed
 
 FAILURE = Fraction(1, 20)
 MP = mpmath.mp.clone()

@@ -26,7 +26,7 @@ from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts, spread
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents, tail
 from adyton.surveys.questions import STEPS
-from seeded import Seeded
+from support.randomness import Seeded
 
 YES_NO = ("yes", "no")
 BUDGET = Guarantee(2, "0.001")

@@ -23,9 +23,8 @@ from adyton.holdout.methods.thresholdout import (
 from adyton.kernel.noise import two_sided_geometric
 from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
-from in_bulk import in_bulk
 from literature.thresholdout import published_epsilons, published_overfits
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
 
 REACH = 90
 TRAINING = "t"

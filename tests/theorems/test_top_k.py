@@ -32,7 +32,7 @@ from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteA
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.noise_intervals.selections import noisy_order_chance, shortfall_of
-from seeded import Seeded
+from support.randomness import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)

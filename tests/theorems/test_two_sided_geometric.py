@@ -14,7 +14,7 @@ from noise_oracle import PRECISION, Script, digits, fit, misplaced
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, two_sided_geometric
 from adyton.noise_intervals.laws import geometric_log_pmf, geometric_pmf, geometric_tail
-from seeded import Seeded
+from support.randomness import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SCALE = st.floats(-3, 12).map(lambda x: 10.0**x)

@@ -19,7 +19,7 @@ from adyton.validity.classes.uniform import (
     uniform_shares,
     uniform_width,
 )
-from how_often import often
+from support.tries import often
 
 BETA = Fraction(1, 20)
 

@@ -17,7 +17,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import ScoreBlocks
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width
-from how_often import crossed
-from populations import standing_of
+from support.curators import standing_of
+from support.tries import crossed
 
 Floats = npt.NDArray[np.float64]
 DRAWS, FALSE_ALARM = 20_000, 1e-9

@@ -20,7 +20,7 @@ from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from
 from adyton.validity.subset.widths import price_of
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 @given(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.accounting.zcdp import epsilon_up, rho_down
-from how_often import often
+from support.tries import often
 
 rhos = st.floats(-18, 3).map(lambda x: 10**x)
 epsilons = st.floats(-9, 2.69).map(lambda x: 10**x)

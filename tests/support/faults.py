@@ -1,16 +1,23 @@
-"""A line between a client and a real server that breaks where a test says: for tests of what is sent again."""
+"""Faults that tests plant or watch: a wrong function, a broken line, an error that is reported."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import socket
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+
+import pytest
+
+# A line between a client and a real server that breaks where a test says: for tests of what is sent again.
 
 Change = Callable[[bytes], bytes]
 Plan = str | bytes | Change
@@ -128,3 +135,65 @@ def changed(change: Callable[[Any], Any]) -> Change:
         return reply(int(head.split()[1]), change(json.loads(body)))
 
     return again
+
+
+# A fake error tracker: it keeps all that hangs on an error, as the real ones do.
+
+CANARY = "canary-8675309"
+
+
+def tracked(error: BaseException | None) -> str:
+    """Everything that an error tracker would send away: texts, arguments, notes, variables, and the whole chain."""
+    return "\n".join(_told(error, set()))
+
+
+def _told(error: BaseException | None, seen: set[int]) -> Iterator[str]:
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    yield from (
+        str(error),
+        repr(error),
+        repr(error.args),
+        repr(getattr(error, "__notes__", ())),
+        repr(vars(error)),
+    )
+    yield "".join(traceback.format_exception(error))
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if "adyton" in frame.f_globals.get("__name__", ""):  # the variables of a test hold the canary anyway
+            yield repr(frame.f_locals)
+    yield from _told(error.__cause__, seen)
+    yield from _told(error.__context__, seen)
+
+
+class Log(logging.Handler):
+    """The operator's log, with all that its records hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(repr(vars(record)) + record.getMessage())
+        if record.exc_info:
+            self.said.append(tracked(record.exc_info[1]))
+
+
+# Bugs planted into a function wherever it was imported, as a wrong line in it would be everywhere at once.
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, sound: Any, mutant: Any) -> None:
+    """Every module of the project that has this function has the mutant in its place."""
+    planted = 0
+    for name, module in list(sys.modules.items()):
+        if name.startswith("adyton.") and vars(module).get(sound.__name__) is sound:
+            monkeypatch.setattr(module, sound.__name__, mutant)
+            planted += 1
+    assert planted, sound
+
+
+def trust_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: the kernel believes what a reading says of its own sensitivity."""
+    from adyton.kernel.sensitivities import check_reading
+
+    plant(monkeypatch, check_reading, lambda reading, unit: None)

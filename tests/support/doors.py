@@ -18,8 +18,8 @@ from adyton.service.house import House
 from adyton.service.named_ledger import NamedLedger
 from adyton.transports.http.app import make_app
 from adyton.transports.pg.door import WireDoor
-from served import QUICK, Served, free_port
-from wire_programs import HOST, Where
+from support.servers import QUICK, Served, free_port
+from support.wire_programs import HOST, Where
 
 PATIENCE = 60.0
 HELD = {"before the charge": (NamedLedger, "charge"), "behind the charge": (DuckDBEngine, "exact")}

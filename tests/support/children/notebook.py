@@ -1,4 +1,4 @@
-"""Notebooks with JupySQL, started by ``wire_children``: one copy of this process for each line that is read."""
+"""Notebooks with JupySQL, started by ``JupySql`` in ``support.wire_programs``: one copy of this process for each line that is read."""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
-"""Rows that are asked about again and again are loaded once: opening an engine takes longer than most queries.
-
-What decides which rows are read is compared as a whole: the tables, their unit, the values, and the salt where there
-is something that it decides.  Cells that an engine keeps from one query to the next are forgotten in between.
-A test that breaks how rows are loaded has a dict of its own for ``_engines``.
-"""
+"""Curators for tests: their rows are loaded once, and their noise may be seeded."""
 
 from __future__ import annotations
 
 import atexit
 import pickle
 from collections.abc import Hashable
+from fractions import Fraction
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +20,17 @@ from adyton.engines.scans.reading import KeptCubes
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import Table
+from adyton.population.base import PopulationContext, Position
+from adyton.population.hinge import HingePopulation
+from adyton.population.subset import SubsetPopulation
 from adyton.study import Study, read_study
+from support.randomness import SeededByHash
+
+# Rows that are asked about again and again are loaded once: opening an engine takes longer than most queries.
+#
+# What decides which rows are read is compared as a whole: the tables, their unit, the values, and the salt where there
+# is something that it decides.  Cells that an engine keeps from one query to the next are forgotten in between.
+# A test that breaks how rows are loaded has a dict of its own for ``_engines``.
 
 MOST = 16  # each has memory and threads of its own
 _engines: dict[Hashable, Any] = {}
@@ -89,3 +95,34 @@ def _values(source: Any) -> Hashable:
     if isinstance(source, str | Path):
         return Path(source), Path(source).read_bytes() if Path(source).is_file() else None
     return sha256(pickle.dumps(source)).digest()
+
+
+# The population intervals of a study, as its curator makes them; and curators whose noise is seeded.
+
+
+def population_of(study: Study) -> HingePopulation | SubsetPopulation:
+    return HingePopulation(study) if study.accounting == "pure" else SubsetPopulation(study)
+
+
+def standing_of(
+    study: Study,
+    units: int,
+    *,
+    query: int = 1,
+    before: Fraction = Fraction(0),
+    own: Fraction = Fraction(0),
+    values: int = 1,
+) -> PopulationContext:
+    """Where an answer with so many values stands, if so much was spent before it."""
+    return PopulationContext(population_of(study), Position(query, before, own, values), units)
+
+
+def undescribed(study: Study) -> Study:
+    """Without descriptions of queries, as where another study of a shared budget was asked first."""
+    return study.after_its_first_receipt(amended=False, described=False)
+
+
+def seeded(study: Study, data: Any, seed: int) -> Curator:
+    """A test that passes once passes always."""
+    plain = open_kept(study, data)
+    return Curator(study, plain._engine, plain._ledger, SeededByHash(seed))

@@ -10,7 +10,6 @@ from typing import Any, get_args
 from hypothesis import reject
 from hypothesis import strategies as st
 
-import fractions_drawn
 from adyton.errors import InvalidRequest
 from adyton.kernel.terms.buckets import Bucket, Group
 from adyton.kernel.terms.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
@@ -30,7 +29,8 @@ from adyton.kernel.terms.measures import (
 )
 from adyton.query.nodes import Query
 from adyton.query.text import group_value_text
-from strategies import AGE, BORN, CITY, INCOME, PERSONS, REGION, SMOKER, YEAR, simple_conditions
+from support import strategies
+from support.strategies import AGE, BORN, CITY, INCOME, PERSONS, REGION, SMOKER, YEAR, simple_conditions
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -48,11 +48,11 @@ def fractions() -> st.SearchStrategy[Fraction]:
     return st.one_of(
         st.integers(-1000, 1000).map(Fraction),
         st.builds(Fraction, st.integers(-10_000, 10_000), st.just(100)),
-        fractions_drawn.fractions(-5, 5, 9),
+        strategies.fractions(-5, 5, 9),
     )
 
 
-HUNDREDTHS = fractions_drawn.fractions(Fraction(1, 100), Fraction(99, 100), 100)
+HUNDREDTHS = strategies.fractions(Fraction(1, 100), Fraction(99, 100), 100)
 WIDTHS = st.one_of(
     st.integers(1, 1000).map(Fraction),
     st.builds(Fraction, st.integers(1, 999), st.sampled_from([7, 10, 100])),

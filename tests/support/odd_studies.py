@@ -1,14 +1,17 @@
-"""A study with everything that is wide: many columns, many groups, long names, names from right to left."""
+"""Studies that are hard to show: hostile names, and everything that is wide."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
-STUDY = """
+# A study with everything that is wide: many columns, many groups, long names, names from right to left.
+
+WIDE_STUDY = """
 [table]
 name = "wide"
 source = "wide.parquet"
@@ -47,5 +50,38 @@ def wide_study(folder: Path) -> Path:
     declared = [f"{json.dumps(LONG)} = {{kind = 'category', values = {json.dumps(groups)}}}"]
     declared += [f"c{i:03} = {{kind = 'integer', low = 0, high = 100}}" for i in range(COLUMNS)]
     path = folder / "wide.toml"
-    path.write_text(STUDY + "\n".join(declared) + "\n", encoding="utf-8")
+    path.write_text(WIDE_STUDY + "\n".join(declared) + "\n", encoding="utf-8")
+    return path
+
+
+# A study whose names are what somebody would write to have a browser run it.
+
+HOSTILE = '<script>alert("x")</script>\u202e\'{{7*7}}'
+NAME = "<img src=x onerror=alert(1)>?#&amp;"
+PATH = quote(NAME, safe="")  # in an address
+HOSTILE_STUDY = """
+[table]
+name = "t"
+source = "t.parquet"
+rows = 400
+[privacy]
+unit = "row"
+adjacency = "replace-one"
+epsilon = 5
+delta = 1e-9
+[columns]
+"""
+
+
+def hostile_study(folder: Path) -> Path:
+    """Its file, a column and a category have such names."""
+    values = [HOSTILE, "other"]
+    pd.DataFrame({"v": range(400), HOSTILE: [values[i % 2] for i in range(400)]}).to_parquet(
+        folder / "t.parquet"
+    )
+    path = folder / f"{NAME}.toml"
+    declared = f"{json.dumps(HOSTILE)} = {{kind = 'category', values = {json.dumps(values)}}}\n"
+    path.write_text(
+        HOSTILE_STUDY + "v = {kind = 'integer', low = 0, high = 400}\n" + declared, encoding="utf-8"
+    )
     return path

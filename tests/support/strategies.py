@@ -1,12 +1,9 @@
-"""Random queries about one small table, and what they mean: a reference evaluator in plain Python.
-
-A row is a dict from column name to the whole number of steps (integer, real), the day number (date), the
-category value, a bool, or None where the value is missing.
-"""
+"""None"""
 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
@@ -56,7 +53,11 @@ from adyton.kernel.terms.leaves import (
 from adyton.kernel.terms.measures import Count, Mean, Measure, Proportion, Sum
 from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.nodes import Query
-from fractions_drawn import fractions
+
+# Random queries about one small table, and what they mean: a reference evaluator in plain Python.
+#
+# A row is a dict from column name to the whole number of steps (integer, real), the day number (date), the
+# category value, a bool, or None where the value is missing.
 
 AGE = IntegerColumn("age", 0, 120)
 INCOME = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100))
@@ -272,3 +273,22 @@ def _not(truth: bool | None) -> bool | None:
 def _all(truths: Iterable[bool | None]) -> bool | None:
     seen = set(truths)
     return False if False in seen else None if None in seen else True
+
+
+# Fractions between two ends, for laws: as ``hypothesis.strategies.fractions``, in a tenth of its time.
+#
+# That one makes strategies anew for every denominator, and looks at each of them before it draws from it.
+
+
+def fractions(
+    low: Fraction | str | int, high: Fraction | str | int, most: int | None = None
+) -> st.SearchStrategy[Fraction]:
+    """All that have a denominator of at most ``most``, or any; both ends are among them, and often drawn."""
+    least, greatest = Fraction(low), Fraction(high)
+
+    def between(denominator: int, place: int) -> Fraction:
+        first, last = math.ceil(least * denominator), math.floor(greatest * denominator)
+        return Fraction(first + place % (last - first + 1), denominator) if first <= last else least
+
+    drawn = st.builds(between, st.integers(1, most), st.one_of(st.integers(0, 9), st.integers(0, 2**256)))
+    return st.one_of(drawn, drawn, drawn, st.sampled_from([least, greatest]))

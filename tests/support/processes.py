@@ -1,19 +1,23 @@
-"""Processes of their own for the tests.
-
-Each is forked by a server that has loaded what nearly all of them need, and has done nothing else: it has opened no
-study, has no threads and was itself started anew.  So they share nothing but code with the test or with each other,
-and do not load the same modules for a second each.
-"""
+"""Processes and event loops of their own, for tests."""
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
+
+# Processes of their own for the tests.
+#
+# Each is forked by a server that has loaded what nearly all of them need, and has done nothing else: it has opened no
+# study, has no threads and was itself started anew.  So they share nothing but code with the test or with each other,
+# and do not load the same modules for a second each.
 
 APART = multiprocessing.get_context("forkserver")
 APART.set_forkserver_preload(
@@ -82,3 +86,14 @@ class Command:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+# Event loops for tests.
+
+Result = TypeVar("Result")
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """``asyncio.run`` in a thread of its own: the main one has a running loop while a browser is open."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from fastapi.testclient import TestClient
 
-from served import Served
+from support.servers import Served
 
 _FORM = re.compile(r'name="form_value" value="([0-9a-f]{64})"')
 _VISIT = re.compile(r'name="visit" value="([0-9a-f]+)"')

@@ -25,7 +25,7 @@ from adyton.service.identity import Identity
 from adyton.service.roles import Role
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
-from processes import Command
+from support.processes import Command
 
 Process = Command | subprocess.Popen[str]
 

@@ -15,11 +15,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-import loops
 from adyton.service.house import House
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
-from served import QUICK, Served
+from support import processes
+from support.servers import QUICK, Served
 
 PLACE = "http://127.0.0.1:8000"
 VERSION = "2026-07-28"
@@ -70,7 +70,7 @@ def with_doors(
         async with app.router.lifespan_context(app):
             await work(Doors(app, house))
 
-    loops.run(living())
+    processes.run(living())
 
 
 @contextlib.asynccontextmanager
