@@ -484,7 +484,7 @@ class Pgjdbc(OfChild):
         java = shutil.which("java")
         if java is None or not JAR.exists():
             pytest.skip("Java and pgjdbc are not installed (apt-get install libpostgresql-jdbc-java)")
-        program = str(HERE / "service" / "WirePrograms.java")
+        program = str(HERE / "children" / "WirePrograms.java")
         # What the program needs is little: no time goes into making its code fast.
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         return cls(Child([java, *quick, "-cp", str(JAR), program], folder))
