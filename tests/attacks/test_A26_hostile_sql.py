@@ -27,6 +27,7 @@ from adyton.study import Study
 from adyton.transports.cli.app import app
 from support import strategies
 from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
+from support.worlds import study_text
 
 CANARIES = ("8675309", "8675.309", "canary")
 KNOWN = ("age", "income", "region", "smoker", "born")
@@ -173,35 +174,15 @@ def test_A26_the_work_for_a_payload_is_bounded(curator: Curator, bomb: str) -> N
         assert calls_of(lambda payload=payload: ask(payload)) < MOST_CALLS, payload[:80]  # type: ignore[misc]
 
 
-STUDY = """
-[table]
-name = "people"
-source = "people.parquet"
-
-[privacy]
-unit = "row"
-adjacency = "add-remove"
-epsilon = 1
-delta = 1e-9
-
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-
-[columns.income]
-kind = "real"
-low = 0
-high = 1000
-step = 1
-
-[columns.region]
-kind = "category"
-values = ["north", "south"]
-
-[columns.smoker]
-kind = "boolean"
-"""
+STUDY = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 120},
+        "income": {"kind": "real", "low": 0, "high": 1000, "step": 1},
+        "region": {"kind": "category", "values": ["north", "south"]},
+        "smoker": {"kind": "boolean"},
+    },
+    adjacency="add-remove",
+)
 
 
 def test_A26_the_command_line_refuses_each_payload_in_one_sentence(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import datetime
 import hashlib
 import hmac
 import resource
@@ -37,6 +38,7 @@ from support import processes
 from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
 from support.servers import QUICK, bearer, write_holdout, write_study
 from support.wire import HOST, Raw, Wired, fields, message, start, wired
+from support.worlds import study_text
 
 PATIENT = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 20_000, "connections": 1200})
@@ -418,37 +420,19 @@ def test_rates_are_those_of_http(tmp_path: Path) -> None:
 # Hostile SQL -----------------------------------------------------------------------------------------------
 
 CANARIES = ("8675309", "8675.309", "canary")
-DECLARED = """
-[table]
-name = "people"
-source = "canaries.parquet"
-rows = 3
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 10
-delta = 1e-9
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.region]
-kind = "category"
-values = ["north", "south", "east", "west"]
-[columns.year]
-kind = "category"
-values = [2023, 2024]
-[columns.smoker]
-kind = "boolean"
-[columns.born]
-kind = "date"
-low = 1900-01-01
-high = 2024-12-31
-"""
+DECLARED = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 120},
+        "income": {"kind": "real", "low": 0, "high": 200000},
+        "region": {"kind": "category", "values": ["north", "south", "east", "west"]},
+        "year": {"kind": "category", "values": [2023, 2024]},
+        "smoker": {"kind": "boolean"},
+        "born": {"kind": "date", "low": datetime.date(1900, 1, 1), "high": datetime.date(2024, 12, 31)},
+    },
+    source="canaries.parquet",
+    rows=3,
+    epsilon=10,
+)
 
 
 def outcome(connection: psycopg.Connection[Any], text: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from adyton.audit.cases.queries import ask_both
 from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.noise_intervals.strategies import deviation_of
 from adyton.planning.coordinated import candidates, choosing
@@ -28,6 +28,7 @@ from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.study import Study, Validity
 from adyton.transports.cli.app import app
 from support.curators import open_kept
+from support.worlds import study_with
 
 SIZE = 3000
 COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker"))
@@ -53,15 +54,9 @@ def people(seed: int = 1, size: int = SIZE) -> pa.Table:
 def study(
     accounting: str = "gdp", adjacency: Any = "replace-one", rows: int = 1, validity: Validity | None = None
 ) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     person = "who" if rows > 1 else None
-    return Study(
-        Table("people", COLUMNS, SIZE, person=person),
-        PrivacyUnit(adjacency, person, rows) if rows > 1 else PrivacyUnit(adjacency),
-        Guarantee(Fraction(50), delta),
-        accounting,
-        validity=validity,
-    )
+    unit = PrivacyUnit(adjacency, person, rows) if rows > 1 else adjacency
+    return study_with(Table("people", COLUMNS, SIZE, person=person), accounting, unit, 50, validity=validity)
 
 
 def planned(curator: Curator, queries: list[str], strategy: str | None = None, **price: Any) -> Any:

@@ -27,6 +27,7 @@ from adyton.planning.price import price_of
 from adyton.study import Study
 from support.curators import kept_engine
 from support.processes import APART
+from support.worlds import study_with
 
 COLUMNS = (
     IntegerColumn("age", 0, 120),
@@ -52,9 +53,7 @@ def people(seed: int = 1) -> pd.DataFrame:
 
 
 def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(Table("people", COLUMNS, ROWS), unit, Guarantee(Fraction(epsilon), delta), accounting)
+    return study_with(Table("people", COLUMNS, ROWS), accounting, adjacency, epsilon)
 
 
 def ledger_for(known: Study) -> MemoryLedger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from adyton.query.sql.several.dialects import DIALECTS, translated
 from adyton.study import Study, read_study
 from adyton.transports.cli.app import app
 from support.curators import open_kept, plain_database
+from support.worlds import study_text
 
 # In its words, and in plain DuckDB as a reader of that database's manual would write it.
 SAID = {
@@ -201,22 +203,9 @@ def test_a_name_another_dialect_drops_is_not_lost_in_silence() -> None:
         translated("SELECT COUNT(*) FROM people USE INDEX (hidden)", "mysql")
 
 
-STUDY = """
-dialect = "{dialect}"
-[table]
-name = "people"
-source = "people.csv"
-rows = 3
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 10
-delta = 1e-9
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-"""
+people_file = partial(
+    study_text, {"age": {"kind": "integer", "low": 0, "high": 120}}, source="people.csv", rows=3, epsilon=10
+)
 
 
 def test_a_study_file_and_the_command_line_name_the_dialect(
@@ -225,9 +214,9 @@ def test_a_study_file_and_the_command_line_name_the_dialect(
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"age": [1, 2, 3]}).to_csv("people.csv", index=False)
     file = Path("people.toml")
-    file.write_text(STUDY.format(dialect="mysql"))
+    file.write_text(people_file(dialect="mysql"))
     plain = Path("plain.toml")
-    plain.write_text(STUDY.format(dialect="mysql").replace('dialect = "mysql"', ""))
+    plain.write_text(people_file())
     assert read_study(file).dialect == "mysql"
     assert read_study(file).fingerprint == read_study(plain).fingerprint
 
@@ -242,6 +231,6 @@ def test_a_study_file_and_the_command_line_name_the_dialect(
     Path("asked.sql").write_text("SELECT COUNT(*) AS n FROM `people`; SELECT SUM(`age`) AS s FROM `people`")
     done = CliRunner().invoke(app, ["ask", "people.toml", "--file", "asked.sql", "--epsilon", "1"])
     assert done.exit_code == 0, done.output
-    file.write_text(STUDY.format(dialect="sybase"))
+    file.write_text(people_file(dialect="sybase"))
     with pytest.raises(InvalidRequest, match="there is no dialect 'sybase'; known are bigquery"):
         read_study(file)

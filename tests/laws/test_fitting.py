@@ -13,7 +13,6 @@ import adyton
 from adyton.curator.curator import Curator
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noisy import families_of
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.planning import plan
 from adyton.planning.price import price_of
@@ -22,6 +21,7 @@ from adyton.refusals import PRICES
 from adyton.study import Study, Validity
 from support.curators import open_kept
 from support.tries import crossed
+from support.worlds import study_with
 
 ROWS = 500
 COLUMNS = (
@@ -47,9 +47,7 @@ def people() -> pd.DataFrame:
 
 
 def curator(accounting: str = "gdp", epsilon: str = "1", **more: Any) -> Curator:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    budget = Guarantee(Fraction(epsilon), delta)
-    known = Study(Table("people", COLUMNS, ROWS), PrivacyUnit("replace-one"), budget, accounting, **more)
+    known = study_with(Table("people", COLUMNS, ROWS), accounting, epsilon=epsilon, **more)
     return open_kept(known, data=people(), ledger=ledger_of(known))
 
 

@@ -37,6 +37,7 @@ from adyton.textbook.above_threshold import AboveThreshold
 from support.curators import kept_engine
 from support.processes import APART
 from support.randomness import Seeded
+from support.worlds import study_with
 
 ROWS = 300
 ALWAYS, NEVER = 0, ROWS  # thresholds that the count of 150 rows is as far above, or below, as one can be
@@ -48,10 +49,8 @@ def people() -> pd.DataFrame:
 
 
 def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     table = Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), ROWS)
-    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(table, unit, Guarantee(Fraction(epsilon), delta), accounting)
+    return study_with(table, accounting, adjacency, epsilon)
 
 
 def header(known: Study) -> Header:

@@ -30,6 +30,7 @@ from adyton.query.text import condition_text, query_text
 from adyton.study import Study
 from support.curators import open_kept
 from support.strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, YEAR
+from support.worlds import study_with
 
 ROWS = 400
 
@@ -159,9 +160,8 @@ def _people(seed: int = 1) -> pd.DataFrame:
 
 
 def _study(adjacency: Adjacency = "replace-one", epsilon: int = 100, accounting: str = "gdp") -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     table = Table("people", PEOPLE.columns, rows=ROWS)
-    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), accounting)
+    return study_with(table, accounting, adjacency, epsilon, Fraction(1, 10**9))
 
 
 def exactly(sql: str, study: Study, data: Any) -> list[int]:

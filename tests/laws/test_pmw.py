@@ -38,6 +38,7 @@ from support.curators import kept_engine
 from support.processes import APART
 from support.randomness import Seeded
 from support.tries import crossed
+from support.worlds import study_with
 
 ROWS, QUERIES = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -74,8 +75,7 @@ TABLE = Table(
 
 
 def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1") -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(epsilon), delta), accounting)  # type: ignore[arg-type]
+    return study_with(TABLE, accounting, adjacency, epsilon)
 
 
 def generous() -> Study:

@@ -14,12 +14,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, Table
 from adyton.monitors.pmw.plan import PmwPlan, Wish, plan_pmw
 from adyton.planning.price import Price
-from adyton.study import Study
 from support.tries import LONG, often
+from support.worlds import study_with
 
 SIZE, ATTRIBUTES = 10, 4  # nine values of each, and none
 NAMES = ["a", "b", "c", "d"]
@@ -32,8 +31,7 @@ KINDS = [(0.01, 8), (0.05, 5), (0.05, 1), (0.5, 3), (5.0, 3)]  # how concentrate
 def planned(units: int, queries: int, accounting: str = "gdp", epsilon: int = 1) -> PmwPlan:
     values = tuple("123456789")
     table = Table("people", tuple(CategoryColumn(name, values) for name in NAMES), units)
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    study = Study(table, PrivacyUnit("replace-one"), Guarantee(Fraction(epsilon), delta), accounting)
+    study = study_with(table, accounting, epsilon=epsilon)
     return plan_pmw(study, Wish(NAMES, queries), Price("share", Fraction(1)), study.allowed)
 
 

@@ -24,6 +24,7 @@ from adyton.study import PrivateTable, Study, Validity
 from support.curators import open_kept, seeded
 from support.randomness import SeededByHash
 from support.tries import crossed, often
+from support.worlds import study_with
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), often(10, 15)
 REGIONS = ("north", "south", "east", "west")
@@ -51,11 +52,7 @@ def asker(
     seed: int, adjacency: str = "replace-one", accounting: str = "gdp", declared: Validity | None = None
 ) -> Curator:
     declared = declared or (CAPPED if accounting == "pure" else OPEN)
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(
-        Table("t", COLUMNS, ROWS), unit, Guarantee(Fraction(400), delta), accounting, validity=declared
-    )
+    study = study_with(Table("t", COLUMNS, ROWS), accounting, adjacency, 400, validity=declared)
     return seeded(study, sample(seed), seed)  # a miss has a chance, which must not come by surprise
 
 

@@ -25,6 +25,7 @@ from adyton.query.text import number_text
 from adyton.show import in_short
 from support.strategies import PERSONS
 from support.tries import often
+from support.worlds import study_text
 
 law = settings(deadline=None, max_examples=often(50, 500))
 
@@ -120,21 +121,14 @@ def test_long_lists_are_short_where_people_read_them() -> None:
     assert in_short("LABEL(x" + f", {quoted}" * 10 + ")") == f"LABEL(x, {quoted}, {quoted}, ..., {quoted})"
 
 
-STUDY = """
-[table]
-name = "stops"
-source = "stops.parquet"
-rows = 400
-
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 10
-delta = 1e-9
-
-[columns]
-day = { kind = "date", low = 2022-01-01, high = 2023-12-31 }
-"""
+STUDY = study_text(
+    {
+        "day": {"kind": "date", "low": datetime.date(2022, 1, 1), "high": datetime.date(2023, 12, 31)},
+    },
+    name="stops",
+    rows=400,
+    epsilon=10,
+)
 
 
 def test_titles_figures_and_receipts_show_what_was_asked(tmp_path: Path) -> None:

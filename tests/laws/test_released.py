@@ -34,6 +34,7 @@ from adyton.query.text import condition_text, group_value_text, measure_text, qu
 from adyton.study import Study, Validity
 from support.curators import open_kept, seeded
 from support.tries import LONG
+from support.worlds import study_with
 
 REGIONS = ("north", "south", "east")
 COLUMNS = (
@@ -156,9 +157,8 @@ def test_it_means_what_plain_duckdb_says(sql: str, seed: int) -> None:
 def study(
     accounting: str = "gdp", adjacency: str = "replace-one", *, valid: bool = True, table: Table = TABLE
 ) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     validity = Validity(Fraction(95, 100), Fraction(1) if accounting == "pure" else None) if valid else None
-    return Study(table, PrivacyUnit(adjacency), Guarantee(Fraction(50), delta), accounting, validity=validity)  # type: ignore[arg-type]
+    return study_with(table, accounting, adjacency, 50, validity=validity)
 
 
 KINDS = ["gdp", "zcdp", "pure", "gdp without validity"]

@@ -42,6 +42,7 @@ from adyton.study import PrivateTable, Study, Validity, named_facts, read_study
 from adyton.testing.engines.reference import in_reserve
 from adyton.transports.cli.app import app
 from support.curators import open_kept
+from support.worlds import study_with
 
 SHARE = Fraction(1, 4)
 KEPT = Reserve(SHARE)
@@ -68,10 +69,9 @@ def marked(size: int = SIZE) -> pd.DataFrame:
 
 def study_of(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Study:
     pure: dict[str, Any] = {"stability": 1, "beyond_plan": "answer"} if accounting == "pure" else {}
-    budget = Guarantee(Fraction(500), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
     table = Table("t", (SIDE, AGE, SMALL, KEY), SIZE, unit.person)
     validity = Validity(Fraction(19, 20), reserve=SHARE, **pure)
-    return Study(table, unit, budget, accounting, validity=validity, **more)
+    return study_with(table, accounting, unit, 500, validity=validity, **more)
 
 
 def opened(unit: PrivacyUnit, accounting: str = "gdp", **more: Any) -> Curator:

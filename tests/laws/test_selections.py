@@ -32,6 +32,7 @@ from support.curators import open_kept, seeded
 from support.faults import plant
 from support.randomness import SeededByHash
 from support.tries import often
+from support.worlds import study_with
 
 ROWS = 300
 REGIONS = ("north", "east", "south", "west", "mid")
@@ -58,7 +59,6 @@ def people() -> pd.DataFrame:
 
 
 def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str = "1", **more: Any) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     columns = (
         IntegerColumn("age", 0, 120),
         BooleanColumn("smoker"),
@@ -66,9 +66,7 @@ def study(accounting: str = "gdp", adjacency: str = "replace-one", epsilon: str 
         IntegerColumn("change", -5, 5),
         TextColumn("note"),
     )
-    table = Table("people", columns, ROWS)
-    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    return Study(table, unit, Guarantee(Fraction(epsilon), delta), accounting, **more)
+    return study_with(Table("people", columns, ROWS), accounting, adjacency, epsilon, **more)
 
 
 def sqlite(known: Study, path: Path) -> SqliteLedger:

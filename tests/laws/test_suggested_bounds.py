@@ -19,6 +19,7 @@ from adyton.kernel.schema import BooleanColumn, CategoryColumn, Column, IntegerC
 from adyton.study import PrivateTable
 from support.curators import kept_engine
 from support.randomness import SeededDefault
+from support.worlds import study_with
 
 ROWS = 4000
 INCOMES = np.random.default_rng(5).lognormal(10.3, 0.6, ROWS).round()
@@ -42,9 +43,8 @@ def people() -> pd.DataFrame:
 
 
 def study(rows: int | None = ROWS, accounting: str = "gdp", epsilon: int = 50) -> Study:
-    unit = PrivacyUnit("replace-one" if rows is not None else "add-remove")
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
-    return Study(Table("people", COLUMNS, rows), unit, Guarantee(Fraction(epsilon), delta), accounting)
+    unit = "replace-one" if rows is not None else "add-remove"
+    return study_with(Table("people", COLUMNS, rows), accounting, unit, epsilon, Fraction(1, 10**9))
 
 
 def curator(seed: int = 1, **facts: Any) -> Curator:

@@ -25,17 +25,16 @@ from adyton.validity.last_look.leakage import comparisons_nats
 from adyton.validity.last_look.told import ReleasedTotals
 from support.curators import seeded
 from support.shorthands import ordered
+from support.worlds import study_with
 
 ROWS, REGIONS = 300, ("north", "south", "east")
 TABLE = Table("t", (CategoryColumn("region", REGIONS), IntegerColumn("age", 0, 100)), ROWS)
 
 
 def opened(accounting: str, adjacency: str = "replace-one") -> Curator:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     stability = Fraction(1, 2) if accounting == "pure" else None
     validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
-    unit = PrivacyUnit(adjacency)  # type: ignore[arg-type]
-    study = Study(TABLE, unit, Guarantee(Fraction(50), delta), accounting, validity=validity)
+    study = study_with(TABLE, accounting, adjacency, 50, validity=validity)
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"region": rng.choice(REGIONS, ROWS), "age": rng.integers(0, 100, ROWS)})
     return seeded(study, rows, 5)

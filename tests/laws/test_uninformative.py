@@ -23,6 +23,7 @@ from adyton.query.request import request_of
 from adyton.study import Study
 from support.curators import kept_engine
 from support.randomness import SeededDefault
+from support.worlds import study_with
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +61,8 @@ def people() -> pd.DataFrame:
 
 
 def curator(seed: int = 1, accounting: str = "gdp") -> Curator:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
-    study = Study(
-        Table("people", COLUMNS, ROWS),
-        PrivacyUnit("replace-one"),
-        Guarantee(Fraction(100), delta),
-        accounting,
-    )
+    table = Table("people", COLUMNS, ROWS)
+    study = study_with(table, accounting, epsilon=100, delta=Fraction(1, 10**9))
     ledger = MemoryLedger.of(study)
     engine = kept_engine(study.table, study.unit, people())
     return Curator(study, engine, ledger, SeededDefault(seed))  # type: ignore[arg-type]

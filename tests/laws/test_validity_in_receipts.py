@@ -19,7 +19,7 @@ from adyton.kernel.special.monitor import replace_one_cost
 from adyton.monitors.plan import machine_of
 from adyton.setup.amending import amend, check_amended
 from adyton.study import Study, read_study
-from support.worlds import query, write_study
+from support.worlds import query, study_with, write_study
 
 ROWS = 200
 TABLE = Table("people", (IntegerColumn("age", 0, 120), TextColumn("city")), ROWS)
@@ -47,8 +47,7 @@ def test_discovered_groups_are_not_proved_where_noise_is_gaussian(accounting: st
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 def test_a_monitor_pays_by_its_pure_part_or_by_its_radius(accounting: str, numeric: bool) -> None:
-    budget = Guarantee(Fraction(2), Fraction(0) if accounting == "pure" else Fraction(1, 10**6))
-    with adyton.open(Study(TABLE, PrivacyUnit("replace-one"), budget, accounting), data=DATA) as curator:
+    with adyton.open(study_with(TABLE, accounting, epsilon=2), data=DATA) as curator:
         curator.open_monitor(positives=2, epsilon="0.25", numeric=numeric)
         (receipt,) = curator.receipts()
     exchanged = replace_one_cost(machine_of(receipt)).pure

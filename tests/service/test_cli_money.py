@@ -14,26 +14,12 @@ from typer.testing import CliRunner, Result
 import adyton
 from adyton.study import read_study
 from adyton.transports.cli.app import app
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "people"
-source = "people.parquet"
-rows = 2000
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 1
-delta = {delta}
-accounting = "{accounting}"
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.region]
-kind = "category"
-values = ["north", "south"]
-"""
+COLUMNS = {
+    "income": {"kind": "real", "low": 0, "high": 200000},
+    "region": {"kind": "category", "values": ["north", "south"]},
+}
 BOTH = "SELECT region, COUNT(*) AS n, AVG(income) FROM people GROUP BY region"
 INIT = ("init", "people.parquet", "--epsilon", "1", "-o", "new.toml")
 
@@ -48,7 +34,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         )
     for name in ("gdp", "zcdp", "pure"):
         delta = "0" if name == "pure" else "1e-6"
-        Path(f"{name}.toml").write_text(STUDY.format(accounting=name, delta=delta), encoding="utf-8")
+        study = study_text(COLUMNS, rows=2000, delta=delta, accounting=name)
+        Path(f"{name}.toml").write_text(study, encoding="utf-8")
 
 
 def run(*words: str) -> Result:

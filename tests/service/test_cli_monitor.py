@@ -11,32 +11,14 @@ from sklearn.datasets import load_diabetes
 from typer.testing import CliRunner, Result
 
 from adyton.transports.cli.app import app
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "patients"
-source = "patients.parquet"
-rows = 442
-[privacy]
-unit = "row"
-adjacency = "{adjacency}"
-epsilon = 400
-delta = 0
-accounting = "pure"
-[columns.age]
-kind = "integer"
-low = 0
-high = 100
-[columns.bmi]
-kind = "real"
-low = 15
-high = 45
-step = 0.1
-[columns.change]
-kind = "integer"
-low = -200
-high = 400
-"""
+COLUMNS = {
+    "age": {"kind": "integer", "low": 0, "high": 100},
+    "bmi": {"kind": "real", "low": 15, "high": 45, "step": 0.1},
+    "change": {"kind": "integer", "low": -200, "high": 400},
+}
+STUDY = {"name": "patients", "rows": 442, "epsilon": 400, "delta": "0", "accounting": "pure"}
 SUM = "SELECT SUM(age) FROM patients"  # 21,445 years
 MEAN = "SELECT AVG(bmi) FROM patients WHERE age > 60"  # 27.64
 COUNT = "SELECT COUNT(*) FROM patients WHERE age > 60"  # 91
@@ -50,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = frame.assign(change=frame["target"] - 150)[["age", "bmi", "change"]]
     frame.astype({"age": int, "change": int}).to_parquet("patients.parquet")
     for name, adjacency in (("p.toml", "replace-one"), ("add.toml", "add-remove")):
-        Path(name).write_text(STUDY.format(adjacency=adjacency))
+        Path(name).write_text(study_text(COLUMNS, adjacency=adjacency, **STUDY))
 
 
 def monitor(*words: str, stdin: str | None = None) -> Result:

@@ -13,34 +13,16 @@ from typer.testing import CliRunner, Result
 
 from adyton.certify.last_look import ByRoute, LastLook
 from adyton.transports.cli.app import app
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "tumours"
-source = "tumours.csv"
-rows = 569
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 20
-delta = {delta}
-accounting = "{accounting}"
-[validity]
-independent = true
-confidence = 0.95
-{more}
-[columns.malignant]
-kind = "boolean"
-[columns.texture]
-kind = "real"
-low = 0
-high = 50
-[columns.symmetry]
-kind = "real"
-low = 0
-high = 1
-"""
-PURE = 'stability = 0.1\nbeyond_plan = "answer"'
+COLUMNS = {
+    "malignant": {"kind": "boolean"},
+    "texture": {"kind": "real", "low": 0, "high": 50},
+    "symmetry": {"kind": "real", "low": 0, "high": 1},
+}
+STUDY = {"name": "tumours", "source": "tumours.csv", "rows": 569, "epsilon": 20}
+VALIDITY = "independent = true\nconfidence = 0.95"
+PURE = f'{VALIDITY}\nstability = 0.1\nbeyond_plan = "answer"'
 SHARE = "SELECT PROPORTION(malignant) FROM tumours"
 
 
@@ -48,8 +30,9 @@ SHARE = "SELECT PROPORTION(malignant) FROM tumours"
 def study(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     pure = request.param == "pure"
-    told = STUDY.format(accounting=request.param, delta=0 if pure else 1e-6, more=PURE if pure else "")
-    Path("tumours.toml").write_text(told)
+    declared = {"validity": PURE if pure else VALIDITY, "delta": "0" if pure else "1e-6"}
+    study = study_text(COLUMNS, accounting=request.param, **declared, **STUDY)
+    Path("tumours.toml").write_text(study)
     frame = load_breast_cancer(as_frame=True).frame
     malignant = frame.target == 0
     tumours = frame.assign(

@@ -14,39 +14,22 @@ from typer.testing import CliRunner, Result
 from adyton.curator.opening import accept_copy
 from adyton.transports.cli.app import app
 from adyton.transports.cli.synthesize import bins_of
-from support.worlds import copied, put_back
+from support.worlds import copied, put_back, study_text
 
-STUDY = """
-dialect = "bigquery"
-[table]
-name = "patients"
-source = "patients.parquet"
-rows = 442
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 20
-delta = 1e-6
-[columns.age]
-kind = "integer"
-low = 0
-high = 100
-[columns.bmi]
-kind = "real"
-low = 15
-high = 45
-step = 0.1
-[columns.bp]
-kind = "real"
-low = 60
-high = 140
-step = 0.1
-[columns.sex]
-kind = "category"
-values = ["1", "2"]
-[columns.name]
-kind = "text"
-"""
+STUDY = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 100},
+        "bmi": {"kind": "real", "low": 15, "high": 45, "step": 0.1},
+        "bp": {"kind": "real", "low": 60, "high": 140, "step": 0.1},
+        "sex": {"kind": "category", "values": ["1", "2"]},
+        "name": {"kind": "text"},
+    },
+    name="patients",
+    rows=442,
+    epsilon=20,
+    delta="1e-6",
+    dialect="bigquery",
+)
 COLUMNS = ("--columns", "age,bmi,bp,sex", "--bins", "age=20,bmi=18.5/25/30/35,bp=100", "--queries", "10000")
 COUNT = "SELECT COUNT(*) FROM patients WHERE bmi < 30"
 OPEN = ("open", "p.toml", *COLUMNS, "--epsilon", "20")

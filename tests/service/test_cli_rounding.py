@@ -12,28 +12,13 @@ from typer.testing import CliRunner, Result
 
 from adyton.population.last_look import FOR_DESCRIBED
 from adyton.transports.cli.app import app
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "tumours"
-source = "tumours.parquet"
-rows = 569
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 20
-delta = 1e-6
-[validity]
-independent = true
-method = "rounding"
-{grid}
-[columns.radius]
-kind = "real"
-low = 0
-high = 40
-[columns.benign]
-kind = "boolean"
-"""
+
+def study(grid: str) -> str:
+    columns = {"radius": {"kind": "real", "low": 0, "high": 40}, "benign": {"kind": "boolean"}}
+    validity = f'independent = true\nmethod = "rounding"\n{grid}'
+    return study_text(columns, name="tumours", rows=569, epsilon=20, delta="1e-6", validity=validity)
 
 
 @pytest.fixture
@@ -43,7 +28,7 @@ def file(tmp_path: Path) -> Path:
         columns={"mean radius": "radius", "target": "benign"}
     )
     frame.assign(benign=frame.benign == 1).to_parquet(tmp_path / "tumours.parquet")
-    (tmp_path / "tumours.toml").write_text(STUDY.format(grid="grid = 0.05"))
+    (tmp_path / "tumours.toml").write_text(study("grid = 0.05"))
     return tmp_path / "tumours.toml"
 
 
@@ -121,7 +106,7 @@ def test_bad_queries_are_refused_and_nothing_is_charged(
     ],
 )
 def test_study_files_that_cannot_be_are_refused_with_the_fix(file: Path, grid: str, reason: str) -> None:
-    file.write_text(STUDY.format(grid=grid))
+    file.write_text(study(grid))
     result = run("budget", str(file), "--json")
     assert result.exit_code == 2
     assert reason in result.stdout

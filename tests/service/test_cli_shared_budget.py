@@ -12,29 +12,18 @@ from typer.testing import CliRunner, Result
 
 import adyton
 from adyton.transports.cli.app import app
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "{name}"
-source = "tumours.parquet"
-rows = 569
-[privacy]
-unit = "{unit}"
-adjacency = "replace-one"
-epsilon = 2
-delta = 1e-9
-shared_budget = "clinic.ledger"
-[validity]
-independent = true
-confidence = 0.95
-[columns.radius]
-kind = "real"
-low = 5
-high = 30
-step = 0.01
-[columns.benign]
-kind = "boolean"
-"""
+
+def study(name: str) -> str:
+    columns = {
+        "radius": {"kind": "real", "low": 5, "high": 30, "step": 0.01},
+        "benign": {"kind": "boolean"},
+    }
+    facts = {"source": "tumours.parquet", "rows": 569, "epsilon": 2, "shared_budget": "clinic.ledger"}
+    return study_text(columns, name=name, validity="independent = true\nconfidence = 0.95", **facts)
+
+
 CREATE = ("shared-budget", "create", "clinic.ledger", "--epsilon", "2.5", "--delta", "1e-9", "--unit", "row")
 
 
@@ -45,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = known.data[["mean radius"]].rename(columns={"mean radius": "radius"})
     table.assign(benign=known.target == 1).to_parquet("tumours.parquet")
     for name in ("sizes", "kinds"):
-        Path(f"{name}.toml").write_text(STUDY.format(name=name, unit="row"))
+        Path(f"{name}.toml").write_text(study(name))
 
 
 def run(*words: str) -> Result:
@@ -129,7 +118,7 @@ def test_what_is_missing_or_does_not_fit_is_said_with_the_way_out() -> None:
 def test_a_corrected_study_goes_on_in_its_shared_budget_and_in_no_other() -> None:
     run(*CREATE)
     told("ask", "sizes.toml", "SELECT COUNT(*) FROM sizes WHERE benign", "--within", "50")
-    corrected = STUDY.format(name="sizes", unit="row").replace("high = 30", "high = 40")
+    corrected = study("sizes").replace("high = 30", "high = 40")
     Path("sizes-2.toml").write_text(corrected.replace("clinic.ledger", "other.ledger"))
     run(*CREATE[:2], "other.ledger", *CREATE[3:])
     wrong = run("amend", "sizes.toml", "sizes-2.toml")

@@ -16,25 +16,17 @@ from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.study import read_study
 from adyton.transports.cli.app import app
 from adyton.transports.queries_file import split_queries
+from support.worlds import study_text
 
-STUDY = """
-[table]
-name = "people"
-source = "people.csv"
-rows = 500
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 50
-delta = 1e-9
-[columns.age]
-kind = "integer"
-low = 0
-high = 1000
-[columns.region]
-kind = "category"
-values = ["north", "south"]
-"""
+STUDY = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 1000},
+        "region": {"kind": "category", "values": ["north", "south"]},
+    },
+    source="people.csv",
+    rows=500,
+    epsilon=50,
+)
 COUNT = "SELECT COUNT(*) FROM people"
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from support.svg import Drawn
 from support.tries import crossed
+from support.worlds import study_text
 
 pytest.importorskip("altair", reason="figures need the extra 'plot'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'plot'")
@@ -37,23 +38,14 @@ COMMANDS = {
     "receipts": ("receipts", "people.toml"),
     "synthesize": ("synthesize", "people.toml", "--columns", "region", "--epsilon", "0.1"),
 }
-STUDY = """
-[table]
-name = "people"
-source = "people.csv"
-rows = 600
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 1
-delta = 1e-9
-[validity]
-independent = true
-confidence = 0.95
-[columns.region]
-kind = "category"
-values = ["north", "south"]
-"""
+STUDY = study_text(
+    {
+        "region": {"kind": "category", "values": ["north", "south"]},
+    },
+    source="people.csv",
+    rows=600,
+    validity="independent = true\nconfidence = 0.95",
+)
 
 
 @pytest.fixture(autouse=True)

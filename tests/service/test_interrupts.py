@@ -20,25 +20,15 @@ import duckdb
 import pytest
 
 from adyton.kernel.ledger import SqliteLedger
+from support.worlds import study_text
 
 ROWS = 8_000_000
-STUDY = f"""
-[table]
-name = "people"
-source = "people.parquet"
-rows = {ROWS}
-
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 1
-delta = 1e-9
-
-[columns.age]
-kind = "integer"
-low = 0
-high = 1000
-"""
+STUDY = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 1000},
+    },
+    rows=ROWS,
+)
 # Long enough that the signal comes in the middle, on any machine.
 LONG = [f"SELECT AVG(age * age * {n} + {n}) FROM people WHERE age * {n} > {n * 7}" for n in range(1, 90)]
 SHORT = "SELECT COUNT(*) FROM people"

@@ -47,38 +47,23 @@ from adyton.transports.pg.values import (
 from adyton.transports.pg.work import Work
 from support.servers import COUNT, QUICK, write_study
 from support.wire import Wired, wired
+from support.worlds import study_text
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 PLANNED = "[validity]\nindependent = true\nqueries = 50\ntolerance = 0.2\nconfidence = 0.9\n"
 ROWS = 400
-EVERY_KIND = """
-[table]
-name = "visits"
-source = "visits.parquet"
-rows = 400
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 20
-delta = 1e-9
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-[columns.cost]
-kind = "real"
-low = 0
-high = 1000
-[columns.ward]
-kind = "category"
-values = ["a", "b"]
-[columns.urgent]
-kind = "boolean"
-[columns.day]
-kind = "date"
-low = 2020-01-01
-high = 2020-01-31
-"""
+EVERY_KIND = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 120},
+        "cost": {"kind": "real", "low": 0, "high": 1000},
+        "ward": {"kind": "category", "values": ["a", "b"]},
+        "urgent": {"kind": "boolean"},
+        "day": {"kind": "date", "low": datetime.date(2020, 1, 1), "high": datetime.date(2020, 1, 31)},
+    },
+    name="visits",
+    rows=400,
+    epsilon=20,
+)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,20 @@ from adyton.kernel.schema import BooleanColumn, Column, Table
 from adyton.study import Study
 
 
+def study_with(
+    table: Table,
+    accounting: str = "gdp",
+    unit: PrivacyUnit | str = "replace-one",
+    epsilon: Fraction | str | int = 1,
+    delta: Fraction = Fraction(1, 10**6),
+    **more: Any,
+) -> Study:
+    """A study in memory, by default of rows that are replaced; pure accounting has no delta."""
+    unit = unit if isinstance(unit, PrivacyUnit) else PrivacyUnit(unit)  # type: ignore[arg-type]
+    budget = Guarantee(Fraction(epsilon), Fraction(0) if accounting == "pure" else delta)
+    return Study(table, unit, budget, accounting, **more)
+
+
 def study_text(
     columns: Mapping[str, Mapping[str, Any]],
     *,

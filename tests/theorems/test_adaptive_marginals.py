@@ -17,7 +17,7 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.privacy import BoundedRangeCost, PrivacyUnit, PureCost
 from adyton.kernel.schema import CategoryColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.marginals import step_for
@@ -27,10 +27,11 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.planning.price import price_of
-from adyton.study import Study, Validity
+from adyton.study import Validity
 from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.plan import SynthesisPlan, marginals_up_to, plan_synthesis
 from support.randomness import Seeded
+from support.worlds import study_with
 
 SHAPE = (2, 2)
 CANDIDATES = ((0,), (1,))
@@ -242,10 +243,9 @@ def plan_of(
     person, size = ("person", 50) if rows > 1 else (None, 200)
     table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
     unit = PrivacyUnit(adjacency, person, rows)
-    budget = Guarantee(Fraction(4), Fraction(0 if accounting == "pure" else Fraction(1, 10**9)))
     cap = Fraction(1, 20) if accounting == "pure" else None
     validity = Validity(confidence=Fraction(95, 100), stability=cap)
-    study = Study(table, unit, budget, accounting, validity=validity)
+    study = study_with(table, accounting, unit, 4, Fraction(1, 10**9), validity=validity)
     return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
 
 

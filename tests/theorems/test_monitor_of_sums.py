@@ -24,7 +24,6 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Header, MemoryLedger
 from adyton.kernel.noise import SystemBits, two_sided_geometric
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
@@ -39,6 +38,7 @@ from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of
 from support.curators import kept_engine
+from support.worlds import study_with
 
 TABLE = Table(
     "t",
@@ -73,9 +73,7 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 
 
 def study(adjacency: str, accounting: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    budget = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), budget, accounting)  # type: ignore[arg-type]
+    return study_with(replace(TABLE, rows=rows), accounting, adjacency, epsilon)
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:

@@ -44,6 +44,7 @@ from adyton.testing.engines.meaning import condition, number
 from support.curators import standing_of
 from support.randomness import Seeded
 from support.tries import often
+from support.worlds import study_with
 
 RUNS = often(60, 200)
 MOST_MISSED = binom.isf(1e-9, RUNS, 1 - LEVEL)  # of intervals at this level
@@ -340,8 +341,7 @@ def test_theorem_NOISY_SEARCH_the_interval_holds_what_no_comparison_denies(
     column, rows = IntegerColumn("age", 0, 100), 10_000
     table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace-one")
     pure, scale = accounting == "pure", 100 if accounting == "pure" else 300
-    budget = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(table, unit, budget, accounting, validity=validity)
+    study = study_with(table, accounting, unit, 5, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
     (reading,) = readings_of(Query(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))

@@ -30,6 +30,7 @@ from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
 from support.curators import standing_of
+from support.worlds import study_with
 
 ROWS, QUERIES = 5000, 10
 LEFT = 1 - FOR_DESCRIBED - FOR_THEIR_NOISE  # of the failure, for what does not go by descriptions
@@ -44,16 +45,8 @@ TABLE = Table("t", COLUMNS, ROWS)
 def planned(
     accounting: str = "gdp", adjacency: Adjacency = "replace-one", queries: int = QUERIES, **more: Any
 ) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     declared = Validity(Fraction(9, 10), queries=queries, tolerance=Fraction(1, 3), beyond_plan="answer")
-    return Study(
-        TABLE,
-        PrivacyUnit(adjacency),
-        Guarantee(Fraction(200), delta),
-        accounting,
-        validity=declared,
-        **more,
-    )
+    return study_with(TABLE, accounting, adjacency, 200, validity=declared, **more)
 
 
 def schedule_of(study: Study) -> PlannedSchedule:
