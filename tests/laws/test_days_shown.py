@@ -11,21 +11,15 @@ import pytest
 from adyton.certify import Answer
 from adyton.certify.values import day_text
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, DateColumn, Table
 from adyton.query.sql.read import parse
-from adyton.study import Study, Validity
+from adyton.study import Validity
 from support.curators import seeded
+from support.worlds import study_with
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)
 TABLE = Table("t", (DateColumn("born", FIRST, LAST), CategoryColumn("g", ("a", "b"))), rows=4000)
-STUDY = Study(
-    TABLE,
-    PrivacyUnit("replace-one"),
-    Guarantee(Fraction(100), Fraction(1, 10**6)),
-    "gdp",
-    validity=Validity(Fraction(9, 10)),
-)
+STUDY = study_with(TABLE, epsilon=100, validity=Validity(Fraction(9, 10)))
 DAYS = [datetime.date(1950, 1, 1) + datetime.timedelta(days=5 * i) for i in range(4000)]
 DATA = pd.DataFrame({"born": [day.isoformat() for day in DAYS], "g": ["a", "b"] * 2000})
 ASKED = (

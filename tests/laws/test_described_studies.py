@@ -18,7 +18,7 @@ from adyton.query.description import Dictionary, canonical_value
 from adyton.query.request import request_of
 from adyton.setup.amending import amend
 from adyton.study import Study, Validity, read_study
-from support.worlds import shared_budget_of, study_of
+from support.worlds import shared_budget_of, study_of, study_with
 
 FILE = """
 [table]
@@ -265,9 +265,5 @@ def test_a_query_whose_groups_are_found_in_the_data_cannot_be_registered() -> No
 
 
 def test_a_table_without_a_name_for_it_is_described_by_its_columns() -> None:
-    study = Study(
-        Table("t", (IntegerColumn("x", 0, 99),), 4_000),
-        adyton.PrivacyUnit("replace-one"),
-        adyton.Guarantee(1, 1e-9),
-    )
+    study = study_with(Table("t", (IntegerColumn("x", 0, 99),), 4000), delta=Fraction(1, 10**9))
     assert study.dictionary is None  # nothing is said about a population

@@ -19,6 +19,7 @@ from adyton.planning.readings import readings_of
 from adyton.query.sql.read import parse
 from adyton.study import Study
 from support.curators import open_kept
+from support.worlds import study_with
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
 HOUR = IntegerColumn("hour", 0, 23)
@@ -102,11 +103,7 @@ def test_values_belong_to_the_groups_that_are_left() -> None:
         "FROM flights WHERE region IN ('b', 'd') GROUP BY region"
     )
     with open_kept(
-        Study(
-            Table("flights", COLUMNS, NUMBER),
-            PrivacyUnit("replace-one"),
-            Guarantee(Fraction(500), Fraction(1, 10**6)),
-        ),
+        study_with(Table("flights", COLUMNS, NUMBER), epsilon=500),
         data=data,
     ) as curator:
         answer = curator.ask(asked, epsilon="400")

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from adyton.certify import Interval
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
 from support.curators import seeded
+from support.worlds import study_with
 
 PEOPLE, QUERIES, TRUTH = 5_000, 36, 36_000.0
 REGIONS = ("north", "south", "east", "west")
@@ -38,10 +39,10 @@ def study() -> Study:
         CategoryColumn("region", REGIONS),
         BooleanColumn("smoker"),
     )
-    return Study(
+    return study_with(
         Table("people", columns, PEOPLE, "person_id"),
-        PrivacyUnit("replace-one", "person_id"),
-        Guarantee(Fraction(1), Fraction(1, 10**9)),
+        unit=PrivacyUnit("replace-one", "person_id"),
+        delta=Fraction(1, 10**9),
         validity=Validity(Fraction(19, 20), queries=QUERIES),
     )
 

@@ -18,12 +18,12 @@ from adyton.audit.loaded import LoadedTables
 from adyton.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.readings import readings_of
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from support.curators import open_kept
+from support.worlds import study_with
 
 CASE, TARGET = QUERIES["persons by region"], target_of()
 STUDY = study_of(CASE, "replace-one", "gdp", TARGET)
@@ -118,12 +118,7 @@ def test_few_are_kept(
     """
     for place in ("adyton.audit.loaded._MOST", "support.curators.MOST"):
         monkeypatch.setattr(place, 3)
-    study = Study(
-        Table("t", (IntegerColumn("x", 0, 99),)),
-        PrivacyUnit("add-remove"),
-        Guarantee(Fraction(1), Fraction(0)),
-        "pure",
-    )
+    study = study_with(Table("t", (IntegerColumn("x", 0, 99),)), "pure", "add-remove")
     files = [tmp_path / f"{number}.csv" for number in range(4)]
     for number, file in enumerate(files):
         pd.DataFrame({"x": [number] * number}).to_csv(file, index=False)

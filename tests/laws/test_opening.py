@@ -10,14 +10,11 @@ import pytest
 
 import adyton
 from adyton.errors import EngineFailed, InvalidRequest
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
-from adyton.study import Study
+from support.worlds import study_with
 
-STUDY = Study(
-    Table("t", (IntegerColumn("x", 0, 10**6),)),
-    PrivacyUnit("add-remove"),
-    Guarantee(Fraction(10), Fraction(1, 10**9)),
+STUDY = study_with(
+    Table("t", (IntegerColumn("x", 0, 10**6),)), unit="add-remove", epsilon=10, delta=Fraction(1, 10**9)
 )
 
 

@@ -35,6 +35,7 @@ from adyton.validity.subset.widths import greatest_share, least_share
 from support.curators import open_kept, seeded, undescribed
 from support.shorthands import ordered
 from support.tries import often
+from support.worlds import study_with
 
 ROWS, COINS = 2000, 12
 REGIONS = ("north", "south", "east", "west")
@@ -512,10 +513,10 @@ def test_persons_are_the_units(adjacency: str) -> None:
     frame = pd.DataFrame({"pid": np.repeat(np.arange(persons), number)})
     frame = frame.assign(f0=rng.random(len(frame)) < 0.5, age=rng.integers(0, 101, len(frame)))
     unit = PrivacyUnit(adjacency, "pid", most)  # type: ignore[arg-type]
-    study = Study(
+    study = study_with(
         Table("t", (BooleanColumn("f0"), IntegerColumn("age", 0, 100)), persons, "pid"),
-        unit,
-        Guarantee(Fraction(100), Fraction(1, 10**6)),
+        unit=unit,
+        epsilon=100,
         validity=Validity(Fraction(95, 100)),
     )
     with seeded(study, frame, 3) as asker:
@@ -833,10 +834,11 @@ def test_theorem_SUBSET_VARIANCE_a_query_of_another_table_knows_nothing() -> Non
     """
     unit = PrivacyUnit("add-remove", person="pid")
     visits = Table("visits", (BooleanColumn("ill"),), person="pid")
-    study = Study(
+    study = study_with(
         Table("t", (BooleanColumn("f"),), person="pid"),
-        unit,
-        Guarantee(Fraction(100), Fraction(1, 10**9)),
+        unit=unit,
+        epsilon=100,
+        delta=Fraction(1, 10**9),
         validity=Validity(Fraction(95, 100)),
         further=(PrivateTable(visits, 1),),
     )

@@ -18,9 +18,9 @@ from scipy.stats import binom
 
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
-from adyton.study import PrivateTable, Study, Validity
+from adyton.study import PrivateTable, Validity
 from support.curators import open_kept, seeded
 from support.randomness import SeededByHash
 from support.tries import crossed, often
@@ -216,10 +216,11 @@ def test_another_table_says_why_there_is_none() -> None:
     persons = PrivacyUnit("add-remove", "pid", 2)
     first = Table("t", COLUMNS, ROWS, person="pid")
     second = Table("visits", (IntegerColumn("days", 0, 30),), person="pid")
-    study = Study(
+    study = study_with(
         first,
-        persons,
-        Guarantee(Fraction(10), Fraction(1, 10**9)),
+        unit=persons,
+        epsilon=10,
+        delta=Fraction(1, 10**9),
         validity=OPEN,
         further=(PrivateTable(second, 3),),
     )
@@ -249,10 +250,10 @@ def test_another_table_says_why_there_is_none() -> None:
 def kept_of(bits: np.ndarray, each: int) -> float:
     """The mean over persons with so many rows each, of which one is kept."""
     people = pd.DataFrame({"x": bits, "who": np.repeat(np.arange(len(bits) // each), each)})
-    study = Study(
+    study = study_with(
         Table("t", (IntegerColumn("x", 0, 1),), len(bits) // each, "who"),
-        PrivacyUnit("replace-one", "who"),
-        Guarantee(Fraction(10), Fraction(1, 10**6)),
+        unit=PrivacyUnit("replace-one", "who"),
+        epsilon=10,
     )
     with open_kept(study, data=people) as curator:
         return curator.ask("SELECT AVG(x) AS m FROM t", epsilon=5).value

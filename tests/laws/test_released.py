@@ -24,7 +24,6 @@ from adyton.curator.mock import mock_of
 from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.kernel.terms.buckets import Bucket
 from adyton.kernel.terms.measures import Proportion
@@ -339,12 +338,7 @@ def test_batches_histograms_and_distributions_compute_too() -> None:
 def test_keys_that_are_found_are_ranked() -> None:
     table = Table("people", (*COLUMNS, TextColumn("town")), rows=600)
     data = people(1).assign(town=np.repeat(["oslo", "rome", "bonn"], [300, 200, 100]))
-    given = Study(
-        table,
-        PrivacyUnit("replace-one"),
-        Guarantee(Fraction(50), Fraction(1, 10**6)),
-        discovery_delta=Fraction(1, 10**7),
-    )
+    given = study_with(table, epsilon=50, discovery_delta=Fraction(1, 10**7))
     with adyton.open(given, data=data) as curator:
         answer = curator.ask(
             "SELECT town, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY town) AS d, "

@@ -13,11 +13,11 @@ from adyton.curator.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.ledger.texts import Stored, many_from_text
-from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.study import Study
 from support.curators import open_kept
 from support.randomness import Seeded
+from support.worlds import study_with
 
 ROWS = 400
 TABLE = Table(
@@ -41,11 +41,8 @@ DATA = pd.DataFrame(
 
 
 def asked(sql: str, adjacency: Adjacency, seed: int = 0, epsilon: int = 4) -> tuple[Receipt, Stored]:
-    study = Study(
-        TABLE,
-        PrivacyUnit(adjacency),
-        Guarantee(Fraction(20), Fraction(1, 1000)),
-        discovery_delta=Fraction(1, 2000),
+    study = study_with(
+        TABLE, unit=adjacency, epsilon=20, delta=Fraction(1, 1000), discovery_delta=Fraction(1, 2000)
     )
     with open_kept(study, data=DATA) as opened:
         curator = Curator(study, opened._engine, opened._ledger, Seeded(seed))

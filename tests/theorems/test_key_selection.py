@@ -38,6 +38,7 @@ from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.study import Study, discovery_failure
 from support.tries import crossed
+from support.worlds import study_with
 
 CITY = TextColumn("city")
 TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)
@@ -283,10 +284,11 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     adjacency: Adjacency, rows: int, most_groups: int | None, touched: int
 ) -> None:
     table = replace(TABLE, person=persons(adjacency, rows).person)
-    study = Study(
+    study = study_with(
         table,
-        persons(adjacency, rows),
-        Guarantee(Fraction(2), Fraction(1, 10**3)),
+        unit=persons(adjacency, rows),
+        epsilon=2,
+        delta=Fraction(1, 10**3),
         discovery_delta=Fraction(1, 10**4),
     )
     measure = CountPersons() if most_groups else Count()

@@ -46,6 +46,7 @@ from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width
 from support.curators import standing_of
 from support.tries import crossed
+from support.worlds import study_with
 
 Floats = npt.NDArray[np.float64]
 DRAWS, FALSE_ALARM = 20_000, 1e-9
@@ -246,12 +247,7 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
     for told in (most_variance, most_squares):
         told(NOISY.part, NOISY.released(5), CertainAfter(Before(), NOISY.units, 0.05))
     count, each, squares = shares
-    study = Study(
-        Table("t", COLUMNS, 500),
-        PrivacyUnit("replace-one"),
-        Guarantee(Fraction(5), Fraction(1, 10**6)),
-        validity=Validity(Fraction(19, 20)),
-    )
+    study = study_with(Table("t", COLUMNS, 500), epsilon=5, validity=Validity(Fraction(19, 20)))
     standing = standing_of(study, 500, values=2)
     population = standing.population
     assert isinstance(population, SubsetPopulation)
