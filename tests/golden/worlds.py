@@ -1,7 +1,7 @@
 """Every golden file, and what makes it.
 
 What is held elsewhere and not again here: a few hundred certified values of accounting, mechanisms, validity, subsets
-and holdouts (``tests/laws/certified_values.json``, with ``test_certified_table.py`` and ``certified_*.py`` beside it);
+and holdouts (``tests/certified/certified_values.json``, with ``test_certified_table.py`` and ``certified_*.py`` beside it);
 the document of HTTP and the page of the command line (``docs/reference``); the keys of each JSON
 (``docs/reference/json.md``); the public names (``tests/docs/public_names.txt``).
 """

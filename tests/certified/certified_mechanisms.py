@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from certified import Certified, exact, never_larger, never_smaller
 
 from adyton.arithmetic.ratio import ratio_interval
 from adyton.kernel.mechanisms.gaussian import GaussianNoise
@@ -36,6 +35,7 @@ from adyton.textbook.mwem import Mwem
 from adyton.textbook.noisy_max import NoisyMax
 from adyton.textbook.quantile import PrivateQuantile
 from adyton.textbook.rounding import RoundedMeans
+from certified import Certified, exact, never_larger, never_smaller
 from literature.private_quantiles import PrivateQuantiles
 from literature.sparse_slide import late_halt_cost
 

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from certified import Certified, never_larger, never_smaller
 
 from adyton.kernel.privacy import PureCost
 from adyton.validity.last_look.best import routes_after
@@ -31,6 +30,7 @@ from adyton.validity.subset.widths import (
     rough_variance_width,
     variance_width,
 )
+from certified import Certified, never_larger, never_smaller
 from literature.every_function import every_function_width, information_bound
 from support.shorthands import paid_threshold, worth
 

@@ -50,7 +50,7 @@ ASKED = {"study": "people", "query": COUNT}
 NAMES = ("study", "holdout", "name")
 PATIENCE = 30.0
 QUERYING = ("preview", "ask", "ask_many", "try_on_mock")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

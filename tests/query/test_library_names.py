@@ -19,6 +19,7 @@ from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
+from test_rewrites import ALL, SALES, TABLES
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql import read
@@ -28,7 +29,6 @@ from adyton.query.sql.rewrite import RULES, Rule, rewritten
 from adyton.query.sql.rewrite.scopes import Context
 from adyton.query.sql.words import query_tree
 from adyton.query.text import query_text
-from laws.test_rewrites import ALL, SALES, TABLES
 
 COLUMNS = {
     "sales": ("pid", "kind", "x", "y", "paid"),

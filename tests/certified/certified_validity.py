@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certified import Certified, never_larger, never_smaller
-
 from adyton.validity.binomial import exact_interval, exact_width
 from adyton.validity.hinge.joint import joint_queries, joint_rows, joint_width
 from adyton.validity.hinge.noise_part import (
@@ -29,6 +27,7 @@ from adyton.validity.published.six_epsilon import laplace_width, six_epsilon_tai
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
 from adyton.validity.textbook import concentration, generalization, max_information, stability
 from adyton.validity.textbook.accuracy import fixed_queries, fixed_width, forking_queries, forking_width
+from certified import Certified, never_larger, never_smaller
 from literature import information
 
 TWENTIETH = "1/20"

@@ -20,7 +20,7 @@ from adyton.transports.pg.statements import statements_in
 from support.servers import write_study
 from support.wire import Wired, wired
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "reference" / "wire.md").read_text(encoding="utf-8")
 
 

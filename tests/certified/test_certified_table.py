@@ -7,7 +7,7 @@ is for the tests of its theorem to say; this one says only that it moved.
 
 After a change that is meant to move values, and that somebody has looked at:
 
-    python tests/laws/test_certified_table.py
+    python tests/certified/test_certified_table.py
 
 writes the table again, and prints what moved.  The computations are listed in ``certified_*.py``.
 """
@@ -33,6 +33,7 @@ import certified_mechanisms  # noqa: E402
 import certified_subsets  # noqa: E402
 import certified_validity  # noqa: E402
 import pytest  # noqa: E402
+
 from certified import Arguments, Certified, Danger  # noqa: E402
 
 COMPUTATIONS: dict[str, tuple[Certified, ...]] = {

@@ -1,7 +1,7 @@
 """PMW is never opened where noise of its own for each answer has less error: data of many kinds, simulated.
 
 The plan is the real one.  The run is imitated with floats, because thousands of queries are asked again and
-again; tests/laws/test_pmw.py looks at the real run.
+again; tests/monitors/test_pmw.py looks at the real run.
 """
 
 from __future__ import annotations

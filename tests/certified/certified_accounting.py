@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from certified import Certified, never_larger, never_smaller
-
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
@@ -30,6 +28,7 @@ from adyton.kernel.accounting import gaussian, zcdp
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import units_up
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
+from certified import Certified, never_larger, never_smaller
 from literature.approximate_filter import ApproximateFilter
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down, epsilon_down

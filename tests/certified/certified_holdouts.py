@@ -10,13 +10,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from certified import Certified, never_larger, never_smaller
 
 from adyton.holdout.methods import ladder, thresholdout
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import first_step, most_wrong_guesses, query_failure
 from adyton.holdout.methods.options import Aim, method_named
 from adyton.holdout.methods.sparse_validate import validate_width
+from certified import Certified, never_larger, never_smaller
 
 
 def _frame(items: int, steps: int = 2) -> HoldoutSize:
