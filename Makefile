@@ -34,12 +34,12 @@ test: $(VENV)/.installed-test servers
 
 # Within a minute: what every answer rests on, from the noise to the command line, without servers.
 QUICK := $(addprefix tests/, \
-	laws/test_certified_table.py laws/test_exact.py laws/test_filter_laws.py laws/test_curator.py \
-	laws/test_ledger_files.py laws/test_sql.py laws/test_holdout.py laws/test_receipts_json.py \
+	certified/test_certified_table.py kernel/test_exact.py kernel/test_filter_laws.py curator/test_curator.py \
+	ledgers/test_ledger_files.py query/test_sql.py holdout/test_holdout.py ledgers/test_receipts_json.py \
 	theorems/test_gdp_filter.py theorems/test_zcdp_filter.py theorems/test_pure_filter.py \
 	theorems/test_sensitivity.py theorems/test_rounded_gaussian.py \
 	theorems/test_two_sided_geometric.py theorems/test_mechanisms.py theorems/test_subset.py \
-	attacks/test_query_attacks.py service/test_cli_money.py \
+	attacks/test_query_attacks.py transports/cli/test_cli_money.py \
 	docs/test_theorem_registry.py docs/test_public_surface.py docs/test_architecture.py)
 
 quick: $(VENV)/.installed-test

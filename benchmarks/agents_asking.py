@@ -19,11 +19,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
-from engines import row
 
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
+from engines import row
 from service import FREE_OF_LIMITS, SCALE, TESTS, TEXT
 from service import Client as PlainClient
 
@@ -110,15 +110,15 @@ async def _usual_clients(url: str, token: str) -> tuple[float, float]:
 def _running(folder: Path) -> Iterator[tuple[str, str]]:
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
-    import served
+    from support import servers
 
-    study = served.write_study(folder)
+    study = servers.write_study(folder)
     settings = folder / "server.toml"
     settings.write_text(f"[server]\ntick = 0\n{FREE_OF_LIMITS}", encoding="utf-8")
     tokens = Tokens(study)
     token = tokens.make(Identity("ana", Role.ANALYST))[0]
     tokens.close()
-    with served.server([study], "--mcp", "--settings", str(settings)) as running:
+    with servers.server([study], "--mcp", "--settings", str(settings)) as running:
         yield running.url, token
 
 

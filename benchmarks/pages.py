@@ -20,7 +20,6 @@ from typing import Any
 import httpx2
 import pandas as pd
 import uvicorn
-from engines import row
 from ledger import HISTORY, fill
 from starlette.responses import Response
 
@@ -32,6 +31,7 @@ from adyton.service.identity import Identity
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.pages.rendering import ASSETS, asset_path, environment
+from engines import row
 
 TESTS = Path(__file__).parent.parent / "tests"
 FREE = Settings(tick=0, rate_by_token=10**9, rate_by_address=10**9)
@@ -127,7 +127,7 @@ def run() -> list[dict[str, object]]:
 
 
 def _small(folder: Path) -> list[dict[str, object]]:
-    from served import write_study
+    from support.servers import write_study
 
     path = write_study(folder)
     with site(path) as here:
@@ -172,11 +172,11 @@ def _large(folder: Path) -> list[dict[str, object]]:
 
 
 def _browser(folder: Path) -> list[dict[str, object]]:
-    from browsers import MISSING, chromium, visit
+    from support.browser import MISSING, chromium, visit
 
     if MISSING:
         return []
-    from served import STUDY
+    from support.servers import STUDY
 
     path = folder / "many.toml"
     path.write_text(STUDY.replace("epsilon = 10", "epsilon = 500"), encoding="utf-8")

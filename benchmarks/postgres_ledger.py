@@ -19,7 +19,7 @@ from adyton.ledgers.postgres import PostgresLedger
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 
-from postgres_server import NoServer, postgres_server
+from support.postgres import NoServer, postgres_server
 
 BARE = "bare Postgres INSERT, same server"
 TABLE = f"CREATE TABLE charges (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, {COLUMNS})"

@@ -29,13 +29,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pandas as pd
-from engines import row
 
 import adyton
 from adyton.certify import json_text
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
+from engines import row
 
 TESTS = Path(__file__).parent.parent / "tests"
 CLIENTS = 8
@@ -190,9 +190,9 @@ def _helpers():  # type: ignore[no-untyped-def]
     """How the tests start a server, and stop it by its process id."""
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
-    import served
+    from support import servers
 
-    return served
+    return servers
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
-from how_often import often
+from support.tries import often
 
 # The shipped contracts are tests too; before anything imports them.
 pytest.register_assert_rewrite("adyton.testing")

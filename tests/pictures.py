@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import httpx2
 
 from adyton.transports.pages.mount import PAGES
-from browsers import MISSING, Visit, chromium, visit
-from served import Server, server, write_holdout, write_study
+from support.browser import MISSING, Visit, chromium, visit
+from support.servers import Server, server, write_holdout, write_study
 
 SIZES = {
     "wide": {"width": 1280, "height": 800},

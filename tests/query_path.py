@@ -13,31 +13,19 @@ from types import CodeType, FrameType
 
 import adyton
 from adyton.kernel.data import Unobserved
-from people import PEOPLE, make_people
-from seeded import Seeded
+from support.randomness import Seeded
+from support.worlds import PEOPLE, make_people, study_text
 
 SOURCE = Path(adyton.__file__).parent
 QUERY = "SELECT AVG(income) FROM people WHERE smoker"
-STUDY = f"""
-[table]
-name = "people"
-source = "people.parquet"
-rows = {PEOPLE}
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 1
-delta = 1e-9
-[validity]
-independent = true
-confidence = 0.95
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.smoker]
-kind = "boolean"
-"""
+STUDY = study_text(
+    {
+        "income": {"kind": "real", "low": 0, "high": 200000},
+        "smoker": {"kind": "boolean"},
+    },
+    rows=PEOPLE,
+    validity="independent = true\nconfidence = 0.95",
+)
 
 Function = tuple[str, str]  # its file below the package, and its name
 Call = tuple[Function | None, Function]

@@ -34,10 +34,9 @@ from adyton.monitors import plan
 from adyton.monitors.plan import machine_of
 from adyton.noise_intervals.sparse import sparse_for_cost
 from adyton.study import Study
-from how_often import crossed, often
-from in_bulk import in_bulk
-from kept_rows import kept_engine, open_kept
-from seeded import Seeded
+from support.curators import kept_engine, open_kept
+from support.randomness import Seeded, in_bulk
+from support.tries import crossed, often
 
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)

@@ -21,8 +21,7 @@ from adyton.kernel.privacy import PureCost
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.laws import geometric_pmf
 from adyton.textbook.noisy_max import NoisyMax
-from in_bulk import in_bulk
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
 
 FLOAT = 1e-9  # more than the laws, and sums of ten thousand floats, err by
 GENERAL = ScoreSensitivity(Fraction(1))

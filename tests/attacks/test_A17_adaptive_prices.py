@@ -23,15 +23,15 @@ from adyton.kernel.accounting import ACCOUNTING_NAMES, rules
 from adyton.kernel.accounting import noisy_reading as noisy
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import MemoryLedger, Receipt
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
 from adyton.study import Study
-from how_often import often
-from kept_rows import kept_engine
-from ordered import ordered
+from support.curators import kept_engine
+from support.shorthands import ordered
+from support.tries import often
+from support.worlds import study_with
 
 SEQUENCES = often(600, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
@@ -45,8 +45,7 @@ ASKINGS = {text: request_of(text, TABLE) for text in QUERIES}
 
 
 def study(accounting: str, epsilon: Fraction) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    return Study(TABLE, PrivacyUnit("replace-one"), Guarantee(epsilon, delta), accounting)
+    return study_with(TABLE, accounting, epsilon=epsilon)
 
 
 def ledger_of(known: Study) -> MemoryLedger:

@@ -27,11 +27,10 @@ import pytest
 
 import adyton
 from adyton.kernel.noise import SystemBits
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, Table
-from adyton.study import Study
-from how_often import often
-from processes import APART
+from support.processes import APART
+from support.tries import often
+from support.worlds import study_with
 
 SPAWN = multiprocessing.get_context("spawn")
 Vector = list[float]
@@ -56,10 +55,7 @@ class Kept:
 
 def vector(accounting: str) -> Vector:
     """Sixteen counts of nobody, as a curator releases them."""
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
-    known = Study(
-        Table("people", (SIXTEEN,)), PrivacyUnit("add-remove"), Guarantee(Fraction(1), delta), accounting
-    )
+    known = study_with(Table("people", (SIXTEEN,)), accounting, "add-remove", delta=Fraction(1, 10**9))
     frame = pd.DataFrame({"cell": pd.Series([], dtype="object")})
     with adyton.open(known, data=frame) as curator:
         answer = curator.ask("SELECT cell, COUNT(*) AS n FROM people GROUP BY cell", scale=2**20)

@@ -1,6 +1,6 @@
 """Case A26: hostile SQL through the product: nothing raw comes out, no work without end, no error that nobody caught.
 
-The payloads of tests/hostile_sql.py, and those that DuckDB itself would run if it saw them: reading rows, files and
+The payloads of tests/support/hostile_sql.py, and those that DuckDB itself would run if it saw them: reading rows, files and
 settings, writing, and growing without end.  They go through ``ask`` and through the command line, on a table whose
 values can be recognised wherever they turn up.  Work is counted in calls, not in seconds.
 """
@@ -20,13 +20,14 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton
-import strategies
 from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 from adyton.transports.cli.app import app
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
+from support import strategies
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
+from support.worlds import study_text
 
 CANARIES = ("8675309", "8675.309", "canary")
 KNOWN = ("age", "income", "region", "smoker", "born")
@@ -173,35 +174,15 @@ def test_A26_the_work_for_a_payload_is_bounded(curator: Curator, bomb: str) -> N
         assert calls_of(lambda payload=payload: ask(payload)) < MOST_CALLS, payload[:80]  # type: ignore[misc]
 
 
-STUDY = """
-[table]
-name = "people"
-source = "people.parquet"
-
-[privacy]
-unit = "row"
-adjacency = "add-remove"
-epsilon = 1
-delta = 1e-9
-
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-
-[columns.income]
-kind = "real"
-low = 0
-high = 1000
-step = 1
-
-[columns.region]
-kind = "category"
-values = ["north", "south"]
-
-[columns.smoker]
-kind = "boolean"
-"""
+STUDY = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 120},
+        "income": {"kind": "real", "low": 0, "high": 1000, "step": 1},
+        "region": {"kind": "category", "values": ["north", "south"]},
+        "smoker": {"kind": "boolean"},
+    },
+    adjacency="add-remove",
+)
 
 
 def test_A26_the_command_line_refuses_each_payload_in_one_sentence(

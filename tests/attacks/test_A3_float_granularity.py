@@ -20,13 +20,13 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, RealColumn, Table
 from adyton.planning.readings import readings_of
 from adyton.query.request import request_of
 from adyton.study import Study
-from how_often import crossed, often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed, often
+from support.worlds import study_with
 
 GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
@@ -46,10 +46,7 @@ def study(accounting: str, largest: str, step: str, groups: int = GROUPS) -> Stu
         CategoryColumn("cell", names),
         RealColumn("x", Fraction(0), Fraction(largest), Fraction(step)),
     )
-    delta = Fraction(0) if accounting == "pure" else DELTA
-    return Study(
-        Table("people", columns), PrivacyUnit("add-remove"), Guarantee(Fraction(20), delta), accounting
-    )
+    return study_with(Table("people", columns), accounting, "add-remove", 20, DELTA)
 
 
 def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:

@@ -20,14 +20,14 @@ import pandas as pd
 from test_A26_hostile_sql import RAW
 
 import adyton
-import loops
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from adyton.transports.mcp.tools import TOOLS
-from agents import META, VERSION, Doors, agent_at, called, with_doors
-from hostile_sql import CLAUSES, NESTED, SELECTS, STATEMENTS
-from served import COUNT, bearer, server, write_study
+from support import processes
+from support.agents import META, VERSION, Doors, agent_at, called, with_doors
+from support.hostile_sql import CLAUSES, NESTED, SELECTS, STATEMENTS
+from support.servers import COUNT, bearer, server, write_study
 
 LONG = bool(os.environ.get("ADYTON_LONG"))
 CANARIES = ("131071.1234", "131071", "canary", "8675309")
@@ -171,7 +171,7 @@ def write_canaries(folder: Path) -> list[Path]:
     return [people, other]
 
 
-def test_five_hundred_phrasings_get_neither_rows_nor_limits_nor_other_studies(tmp_path: Path) -> None:
+def test_five_hundred_phrasings_get_no_rows_no_limits_no_other_studies(tmp_path: Path) -> None:
     """Mutants: unknown words are let through; a foreign name is looked up without the visitor; a refusal quotes a
     row; the price of an agent has no cap; a text is run as it is.
     """
@@ -292,7 +292,7 @@ def test_A20_a_hundred_clients_at_two_doors_spend_exactly_the_limit(tmp_path: Pa
     with server(
         [study], "--mcp", "--settings", str(settings), "--processes", "2" if LONG else "1"
     ) as running:
-        seen = loops.run(crowd(running.url))
+        seen = processes.run(crowd(running.url))
         assert "Traceback" not in running.log.read_text()
     assert {got for _, got in seen} <= {"answered", "privacy_refused"}
     assert seen["ana", "answered"] + seen["others", "answered"] == fitting

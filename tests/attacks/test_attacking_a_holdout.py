@@ -16,7 +16,7 @@ import pytest
 
 from adyton.certify import Interval
 from adyton.holdout import Gaussian, Holdout
-from seeded import SeededByHash
+from support.randomness import SeededByHash
 
 ITEMS = 700
 Claim = tuple[Interval, float, float]  # the interval, the value, the truth

@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms.gaussian import GaussianNoise
 from adyton.kernel.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.kernel.privacy import Guarantee
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from seeded import Seeded
+from support.randomness import Seeded
 
 Rng = np.random.Generator
 SAMPLES = 60_000
@@ -209,7 +209,7 @@ def test_less_noise_because_a_grid_follows_is_found(trusted: bool) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 12])
-def test_randomized_response_that_takes_its_delta_for_each_category_is_found(times: int) -> None:
+def test_randomized_response_with_its_delta_for_each_category_is_found(times: int) -> None:
     """(0.2, 0.05): its truth may be that of delta once, not twelve times."""
     dice, odds = rng(), np.exp(0.2)
     truth = (odds + 0.05 * times) / (odds + 1)
@@ -235,7 +235,7 @@ def test_a_survey_whose_every_query_gets_the_whole_epsilon_is_found(whole: bool)
 
 
 @pytest.mark.parametrize("apart", [1, 7, 10**15])
-def test_integers_that_lie_close_together_get_the_cells_that_a_search_finds(apart: int) -> None:
+def test_integers_that_lie_close_together_get_the_cells_a_search_finds(apart: int) -> None:
     """Those that are far apart are sorted and searched for.  Mutant: a table that begins one place later."""
     codes, others = (rng(seed).integers(-low, low, 300) * apart for seed, low in ((1, 40), (2, 60)))
     seen, places = _distinct(codes)

@@ -33,8 +33,8 @@ from adyton.kernel.searching import rounds_of
 from adyton.kernel.special.mechanisms.key_selection import KeySelection
 from adyton.planning import plan, readings
 from adyton.query.conditions import possible_cells as cells
-from planted import plant, trust_planning
-from seeded import SeededByHash
+from support.faults import plant, trust_planning
+from support.randomness import SeededByHash
 
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
@@ -145,7 +145,7 @@ def test_kept_groups_that_are_priced_as_one_are_found(monkeypatch: pytest.Monkey
     assert tried("bins that can match").refuted
 
 
-def test_an_exchange_in_the_one_kept_group_that_is_priced_as_a_join_is_found(
+def test_an_exchange_in_the_one_kept_group_priced_as_a_join_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Mutant: where one group is kept the exchanged unit is paid for as if it were not there before."""
@@ -158,7 +158,7 @@ def test_an_exchange_in_the_one_kept_group_that_is_priced_as_a_join_is_found(
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_persons_of_one_kept_group_that_are_counted_by_their_rows_are_found(
+def test_persons_of_one_kept_group_counted_by_their_rows_are_found(
     monkeypatch: pytest.MonkeyPatch, adjacency: Adjacency
 ) -> None:
     """Mutant: one group, so one contribution is paid for, but every row of a person counts."""

@@ -13,7 +13,7 @@ from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.cases.reserves import READ
 from adyton.audit.report import try_one
 from adyton.engines.loading import clipped, sources
-from seeded import SeededByHash
+from support.randomness import SeededByHash
 
 INSIDE = {"a row in the reserve", "a person in the reserve", "a person who leaves the reserve"}
 

@@ -15,7 +15,7 @@ from adyton.audit.report import Tried, try_one
 from adyton.kernel.accounting import ACCOUNTING_NAMES
 from adyton.ledgers.shared_budget import file as of_shared_budget
 from adyton.ledgers.shared_budget.file import SharedBudget
-from seeded import SeededByHash
+from support.randomness import SeededByHash
 
 SAMPLES = 20_000
 TARGET = target_of()  # its tables are loaded once: no bug here is in how they are loaded
@@ -35,7 +35,8 @@ def refuted(accounting: str) -> set[str]:
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES, scope="module")  # its tables stay loaded
-def test_a_sound_shared_budget_is_not_refuted_and_much_of_what_was_paid_is_seen(accounting: str) -> None:
+def test_a_sound_shared_budget_is_not_refuted_and_much_of_it_is_seen(accounting: str) -> None:
+    """A sound shared budget is not refuted, and much of what was paid is seen."""
     found = tried(accounting)
     assert set(found) == ALL
     for name, one in found.items():

@@ -17,9 +17,9 @@ from adyton.engines.loading import parting
 from adyton.engines.scans import scan
 from adyton.errors import LedgerCorrupt
 from adyton.kernel import noisy, paid
-from how_often import often
-from planted import plant
-from seeded import SeededByHash
+from support.faults import plant
+from support.randomness import SeededByHash
+from support.tries import often
 
 ACCOUNTING_NAMES = ["gdp", "zcdp"][: often(1, 2)]  # the noise of zcdp is that of gdp at another price
 SAMPLES = 20_000
@@ -39,7 +39,7 @@ def refuted(accounting: str, most: int | None = None) -> set[str]:
 
 
 @pytest.mark.parametrize("accounting", ACCOUNTING_NAMES)
-def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(accounting: str) -> None:
+def test_sound_studies_are_not_refuted_and_nearly_all_paid_is_seen(accounting: str) -> None:
     for name, one in tried(accounting).items():
         assert not one.refuted, name
         assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name

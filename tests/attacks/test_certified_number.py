@@ -25,8 +25,8 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from how_often import LONG
-from populations import seeded
+from support.curators import seeded
+from support.tries import LONG
 
 KINDS = 200
 FAILURE = Fraction(1, 10**7)
@@ -257,7 +257,7 @@ def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number(plan: Plan, nam
 
 
 @pytest.mark.parametrize("name", ["tracing", "comparison, one query"])
-def test_theorem_PLANNED_NOISE_no_attack_at_the_certified_number_of_decreasing_noise(name: str) -> None:
+def test_theorem_PLANNED_NOISE_no_attack_on_decreasing_noise(name: str) -> None:
     with DECREASING.opened(7) as asker:
         said = attacked(asker, ATTACKS[name](DECREASING.rows, DECREASING.queries, np.random.default_rng(8)))
     judge(name, said, DECREASING.tolerance)
@@ -284,7 +284,7 @@ def test_theorem_PLANNED_NOISE_the_certified_number_in_every_way_of_asking(way: 
     judge(way, said, plan.tolerance * (2 if plan.persons else 1) * (1 + Fraction(private, 4)))
 
 
-def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_tolerance() -> None:
+def test_theorem_PAY_AS_YOU_GO_the_attack_while_widths_are_tolerable() -> None:
     """Nothing is planned: the last query is asked when the next one would be wider."""
     plan, scale = CONSTANT, 0.0175
     study = study_of(plan, plan.queries)
@@ -340,7 +340,7 @@ def said_last(name: str, ask: Ask, value: Any) -> bool:
     return not value.noise_interval.low <= ask.truth <= value.noise_interval.high
 
 
-def test_theorem_PLANNED_NOISE_no_attack_in_batches_at_the_certified_number() -> None:
+def test_theorem_PLANNED_NOISE_no_attack_in_batches() -> None:
     """A plan counts batches, not queries.  Last the kinds that lean most, and those that lean least."""
     with CONSTANT.opened(5) as asker:
         votes = histograms(asker, range(CONSTANT.queries - 1))
@@ -360,7 +360,7 @@ def by_votes(votes: Kinds) -> str:
     return f"CASE {cases} ELSE 0 END"
 
 
-def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() -> None:
+def test_theorem_PLANNED_NOISE_no_attack_by_quantiles() -> None:
     """Of the population a twentieth has each number, so that 9 is the quantile at 0.475; of these rows it is more."""
     with CONSTANT.opened(5) as asker:
         number = by_votes(histograms(asker, range(CONSTANT.queries - 2)))
@@ -375,7 +375,7 @@ def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() 
     assert said_last("quantile", Ask("", 9, LEVELS / 2), quantile)
 
 
-def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_monitor_at_the_certified_number() -> None:
+def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_monitor() -> None:
     """Opened after half of the queries, and fed with random halves until it halts: its answers vote as well."""
     middle, rng = CONSTANT.queries // 2, np.random.default_rng(6)
     with CONSTANT.opened(5) as asker:

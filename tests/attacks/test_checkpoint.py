@@ -28,9 +28,9 @@ from adyton.ledgers.checkpoint import Checkpoint
 from adyton.ledgers.checkpointed import CheckpointedLedger
 from adyton.ledgers.on_demand import LedgerOnDemand
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from processes import APART
-from study_on_disk import query, tamper, write_study
+from support.curators import open_kept
+from support.processes import APART
+from support.worlds import query, tamper, write_study
 
 CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswered", "notes", "receipts")]
 
@@ -167,7 +167,7 @@ def test_A24_a_copy_from_between_a_charge_and_its_answer_is_found(asked: Path) -
 
 
 @pytest.mark.parametrize("what", ["answers", "notes"])
-def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_before_it_is_shown(
+def test_A24_what_a_crash_kept_from_the_checkpoint_is_counted_first(
     asked: Path, monkeypatch: Any, what: str
 ) -> None:
     """Else a copy from before it would not be behind, and a second answer would be drawn.
@@ -287,7 +287,8 @@ def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Pat
         assert curator.ask(query(1), scale=1000).receipt.number == 1
 
 
-def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_checkpoint(study: Path) -> None:
+def test_looking_and_a_refused_first_charge_leave_neither_file(study: Path) -> None:
+    """Looking and a refused first charge leave neither ledger nor checkpoint."""
     with open_kept(study) as curator:
         curator.preview(query(1), scale=1000)
         curator.budget()
@@ -338,7 +339,7 @@ def test_A20_two_processes_never_move_the_checkpoint_backwards(asked: Path) -> N
     assert (last.receipts, last.answers) == (33, 33)
 
 
-def test_A20_nobody_else_can_write_to_the_ledger_while_its_checkpoint_is_written(
+def test_A20_nobody_else_writes_to_the_ledger_during_its_checkpoint(
     asked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutant: ``advance`` without the lock of the ledger, which two processes meet too rarely to be relied on."""

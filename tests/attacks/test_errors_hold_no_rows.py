@@ -33,7 +33,7 @@ from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import Table, TextColumn
 from adyton.study import Study, read_study
-from error_tracker import CANARY, Log, tracked
+from support.faults import CANARY, Log, tracked
 
 ROWS = PrivacyUnit("add-remove")
 TABLE = Table("t", (TextColumn("x"),))

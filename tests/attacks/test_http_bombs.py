@@ -30,8 +30,8 @@ from adyton.service.limits import LIMITS
 from adyton.service.tokens import Tokens
 from adyton.transports.http import desk
 from adyton.transports.http.crowd import Crowd, Faults
-from open_house import open_house
-from served import COUNT, Server, bearer, server, write_holdout, write_study
+from support.doors import open_house
+from support.servers import COUNT, Server, bearer, server, write_holdout, write_study
 
 PATIENCE = 60  # seconds
 WIDE = """

@@ -23,10 +23,10 @@ import adyton
 from adyton.kernel.ledger.stored.sqlite import SqliteStore
 from adyton.kernel.noisy import NoisyQueries
 from adyton.ledgers.postgres import PostgresStore
-from how_often import LONG
-from postgres_server import NoServer, postgres_server
-from processes import APART
-from study_on_disk import query, write_study
+from support.postgres import NoServer, postgres_server
+from support.processes import APART
+from support.tries import LONG
+from support.worlds import query, write_study
 
 KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
 
@@ -99,7 +99,7 @@ def check(study: Path, report: Path) -> None:
         assert len(curator.receipts()) == len(receipts)
 
 
-def test_A22_killed_again_and_again_no_answer_is_free_and_none_is_paid_twice(tmp_path: Path) -> None:
+def test_A22_killed_again_and_again_no_answer_is_free_or_paid_twice(tmp_path: Path) -> None:
     study, report = write_study(tmp_path), tmp_path / "told"
     report.touch()
     in_another_process(kill_again_and_again, study, report)

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from adyton.errors import InvalidRequest
 from adyton.holdout import Boxes, Gaussian, Holdout, LinearSeparators, Thresholds
 from adyton.transports.cli.app import app
-from seeded import SeededByHash
-from served import AS_MODULE
+from support.randomness import SeededByHash
+from support.servers import AS_MODULE
 
 ITEMS = 60
 RNG = np.random.default_rng(1)

@@ -22,12 +22,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import slow_engine
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
-from how_often import LONG, often
-from served import server, write_study
+from support.children import slow_engine
+from support.servers import server, write_study
+from support.tries import LONG, often
 
 AT_ONCE = 5  # pairs at a time: most of it is waiting
 REFUTED = 1e7

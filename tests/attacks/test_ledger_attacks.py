@@ -29,8 +29,8 @@ from adyton.kernel.ledger.stored.tables import append
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import FinalCost, ValidityRecord
 from adyton.ledgers.on_demand import LedgerOnDemand
-from how_often import often
-from processes import APART
+from support.processes import APART
+from support.tries import often
 
 STUDY = "ab" * 32
 

@@ -20,7 +20,7 @@ from adyton.kernel.ledger.base import next_receipt
 from adyton.kernel.ledger.stored import checking
 from adyton.kernel.ledger.stored.tables import CHECKPOINT, append
 from adyton.kernel.ledger.validity import FinalCost
-from study_on_disk import query, tamper, write_study
+from support.worlds import query, tamper, write_study
 
 BEFORE = 8  # queries that were asked; the last is a monitor with three answers
 
@@ -80,9 +80,7 @@ RUNNING = [
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_A24_a_running_curator_answers_nothing_that_rests_on_an_edited_receipt(
-    study: Path, name: str
-) -> None:
+def test_A24_a_running_curator_never_rests_on_an_edited_receipt(study: Path, name: str) -> None:
     """It has seen receipt 8, and somebody adds receipts and edits at the same time."""
     with adyton.open(study) as curator:
         assert curator.ask(query(1), scale=1000).repeated
@@ -119,9 +117,7 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
 
 
 @pytest.mark.parametrize("behind", [1, CHECKPOINT - 1, CHECKPOINT, CHECKPOINT + 1])
-def test_A24_the_checkpoint_is_256_receipts_behind_and_verify_sees_beyond_it(
-    tmp_path: Path, behind: int
-) -> None:
+def test_A24_the_checkpoint_is_256_behind_and_verify_sees_beyond_it(tmp_path: Path, behind: int) -> None:
     """guarantee.md: found at opening after the checkpoint, by verify before it."""
     path, last = tmp_path / "long.ledger", 2 * CHECKPOINT
     long_ledger(path, last).close()

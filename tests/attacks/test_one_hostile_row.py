@@ -43,7 +43,7 @@ from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
-from how_often import LONG, crossed
+from support.tries import LONG, crossed
 
 HUGE = "z" * 60_000_000  # of which not one fits into the memory that is allowed
 MEMORY = "40MB"

@@ -30,9 +30,8 @@ from adyton.study import Study, Validity
 from adyton.validity.subset import tails
 from adyton.validity.subset.tails import Before, OpenLevels
 from adyton.validity.subset.widths import least_share
-from kept_rows import open_kept
-from populations import seeded
-from seeded import SeededByHash
+from support.curators import open_kept, seeded
+from support.randomness import SeededByHash
 
 ROWS, COINS, KINDS = 600, 15, 32
 FAILURE = Fraction(1, 10**8)

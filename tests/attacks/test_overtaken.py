@@ -76,7 +76,7 @@ def test_who_is_overtaken_is_refused_free_of_charge(
 
 
 @pytest.mark.parametrize("described", [False, True])
-def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked(
+def test_where_the_owner_wants_an_answer_in_any_case_it_is_marked(
     described: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With no interval, or with one by the description of its query alone."""
@@ -91,7 +91,7 @@ def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked(
     assert "CENTRED-HINGE" not in answer.certificate.theorems
 
 
-def test_with_gaussian_noise_who_is_overtaken_pays_for_what_was_seen_before_and_has_an_interval() -> None:
+def test_with_gaussian_noise_who_is_overtaken_pays_and_has_an_interval() -> None:
     """There is no cap to run into: the interval is as wide as what somebody else spent in between makes it."""
     declared = Validity(Fraction(95, 100))
     budget = Guarantee(Fraction(100), Fraction(1, 10**6))

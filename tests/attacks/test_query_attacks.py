@@ -19,7 +19,7 @@ from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf
 from adyton.study import PrivateTable, Study
-from kept_rows import open_kept
+from support.curators import open_kept
 
 BUDGET = Guarantee(Fraction(10), Fraction(1, 10**9))
 PLENTY = Guarantee(Fraction(450), Fraction(1, 10**9))  # for looking at what is nearly exact

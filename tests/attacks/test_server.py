@@ -27,8 +27,8 @@ import adyton
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
-from postgres_server import NoServer, postgres_server
-from served import Server, bearer, server, write_study
+from support.postgres import NoServer, postgres_server
+from support.servers import Server, bearer, server, write_study
 
 LONG = bool(os.environ.get("ADYTON_LONG"))
 KILLS = int(os.environ.get("ADYTON_KILLS", "4"))
@@ -249,7 +249,7 @@ def test_slow_clients_half_requests_and_clients_that_leave_harm_nobody(study: Pa
         assert curator.verify().receipts == 2
 
 
-def test_who_sends_a_request_byte_by_byte_is_sent_away_and_who_waits_for_an_answer_is_not(
+def test_a_request_byte_by_byte_is_sent_away_and_who_waits_is_not(
     study: Path,
 ) -> None:
     """Mutants: no deadline; one that is not stopped when the request is there; one that every byte starts anew."""
@@ -294,9 +294,8 @@ def _takes_a_byte(connection: socket.socket, *, silent: bool) -> bool:
         return False
 
 
-def test_only_the_owner_of_the_certificate_speaks_tls_and_a_public_address_needs_it(
-    study: Path, tmp_path: Path
-) -> None:
+def test_only_the_owner_of_the_certificate_speaks_tls(study: Path, tmp_path: Path) -> None:
+    """Only the owner of the certificate speaks TLS, and a public address needs it."""
     import subprocess
 
     made = subprocess.run(

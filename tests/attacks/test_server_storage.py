@@ -23,8 +23,8 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
-from postgres_server import PATIENCE, NoServer, _account, _await, binaries, postgres_server
-from served import bearer, served, server, write_study
+from support.postgres import PATIENCE, NoServer, _account, _await, binaries, postgres_server
+from support.servers import bearer, served, server, write_study
 
 FAST = "[server]\ntick = 0\nrate_by_token = 1000000\nrate_by_address = 1000000\n"
 

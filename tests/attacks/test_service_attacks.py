@@ -16,7 +16,6 @@ import pytest
 from prometheus_client import generate_latest
 
 import adyton
-import loops
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest, Unauthenticated
 from adyton.holdout.methods.options import Ladder
@@ -29,7 +28,8 @@ from adyton.service.settings import Settings
 from adyton.service.studies import READING, ServedStudy
 from adyton.service.tokens import Tokens
 from adyton.transports.http.app import make_app
-from served import COUNT, QUICK, Served, served, write_holdout, write_study
+from support import processes
+from support.servers import COUNT, QUICK, Served, served, write_holdout, write_study
 
 ON_A_GRID = Settings(**{**asdict(QUICK), "tick": 0.01})
 PATIENCE = 60.0
@@ -72,7 +72,7 @@ def sent(app: Any, path: str, *headers: tuple[bytes, bytes]) -> tuple[int, int]:
         "http_version": "1.1", "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
         "headers": [(b"content-type", b"application/json"), *headers],
     }  # fmt: skip
-    loops.run(app(scope, receive, send))
+    processes.run(app(scope, receive, send))
     return statuses[0], asked
 
 

@@ -14,10 +14,9 @@ from adyton.curator.opening import accept_copy
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.kernel.ledger import Order
 from adyton.ledgers.shared_budget import SharedBudget, SharedBudgetLedger
-from processes import APART
-from shared_budget_workers import fork_and_charge, kill_between, ledger_on_disk, order
-from shared_budgets import shared_budget_of, study_of
-from study_on_disk import query, tamper, write_study
+from support.children.shared_budget import fork_and_charge, kill_between, ledger_on_disk, order
+from support.processes import APART
+from support.worlds import query, shared_budget_of, study_of, tamper, write_study
 
 
 def charges(folder: Path) -> list[int]:
@@ -57,7 +56,7 @@ def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> Non
         ledger.verify()
 
 
-def test_the_same_query_after_a_kill_is_not_charged_to_the_shared_budget_again(folder: Path) -> None:
+def test_a_query_after_a_kill_is_not_charged_to_the_shared_budget_again(folder: Path) -> None:
     with closing(ledger_on_disk(folder, "two")) as other:
         other.charge(order("theirs", 2))
     # A second crash, with another query, before the number was used, and the first query once more.
@@ -224,7 +223,7 @@ def test_a_copy_is_not_accepted_if_its_shared_budget_was_put_back_too(tmp_path: 
         curator.verify()
 
 
-def test_a_copy_is_accepted_whichever_attempts_the_shared_budget_was_charged_for(folder: Path) -> None:
+def test_a_copy_is_accepted_whichever_attempts_were_charged(folder: Path) -> None:
     """Of a number that was lost an attempt may have crashed: what all attempts paid is in the shared budget.
 
     Mutant: a sum over first attempts.
@@ -381,7 +380,7 @@ def test_the_facts_of_a_shared_budget_cannot_be_changed(folder: Path) -> None:
         SharedBudget(shared_budget)
 
 
-def test_a_shared_budget_is_no_ledger_of_a_study_and_no_ledger_is_a_shared_budget(tmp_path: Path) -> None:
+def test_no_shared_budget_is_a_ledger_of_a_study_and_no_ledger_is_one(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     with adyton.open(study) as curator:
         curator.ask(query(1), scale=1000)

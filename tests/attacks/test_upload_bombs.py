@@ -12,7 +12,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.files import read_values
-from served import served, write_holdout
+from support.servers import served, write_holdout
 
 READ = """
 import resource, sys

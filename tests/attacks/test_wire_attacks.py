@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import datetime
 import hashlib
 import hmac
 import resource
@@ -26,7 +27,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import loops
 from adyton.query.sql.several.dialects import is_written_in
 from adyton.service.proofs.scram import BrokenExchange, Exchange, ScramVerifier
 from adyton.service.settings import Settings
@@ -35,9 +35,11 @@ from adyton.transports.pg.commands import COMMANDS
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking.cursors import WORDS
 from adyton.transports.pg.talking.messages import BrokenMessage, Content, read_message, read_start
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
-from served import QUICK, bearer, write_holdout, write_study
-from wire import HOST, Raw, Wired, fields, message, start, wired
+from support import processes
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
+from support.servers import QUICK, bearer, write_holdout, write_study
+from support.wire import HOST, Raw, Wired, fields, message, start, wired
+from support.worlds import study_text
 
 PATIENT = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 LIMITED = Settings(**{**asdict(QUICK), "request_bytes": 20_000, "connections": 1200})
@@ -256,7 +258,7 @@ def test_no_bytes_make_the_reader_crash_or_wait_for_more_than_the_cap(content: b
                 pass
 
     Fed.most = 0
-    loops.run(read())
+    processes.run(read())
     assert Fed.most <= 10_000
 
 
@@ -419,37 +421,19 @@ def test_rates_are_those_of_http(tmp_path: Path) -> None:
 # Hostile SQL -----------------------------------------------------------------------------------------------
 
 CANARIES = ("8675309", "8675.309", "canary")
-DECLARED = """
-[table]
-name = "people"
-source = "canaries.parquet"
-rows = 3
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 10
-delta = 1e-9
-[columns.age]
-kind = "integer"
-low = 0
-high = 120
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.region]
-kind = "category"
-values = ["north", "south", "east", "west"]
-[columns.year]
-kind = "category"
-values = [2023, 2024]
-[columns.smoker]
-kind = "boolean"
-[columns.born]
-kind = "date"
-low = 1900-01-01
-high = 2024-12-31
-"""
+DECLARED = study_text(
+    {
+        "age": {"kind": "integer", "low": 0, "high": 120},
+        "income": {"kind": "real", "low": 0, "high": 200000},
+        "region": {"kind": "category", "values": ["north", "south", "east", "west"]},
+        "year": {"kind": "category", "values": [2023, 2024]},
+        "smoker": {"kind": "boolean"},
+        "born": {"kind": "date", "low": datetime.date(1900, 1, 1), "high": datetime.date(2024, 12, 31)},
+    },
+    source="canaries.parquet",
+    rows=3,
+    epsilon=10,
+)
 
 
 def outcome(connection: psycopg.Connection[Any], text: str) -> tuple[str, str]:

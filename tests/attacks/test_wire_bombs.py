@@ -19,7 +19,6 @@ import psycopg
 import pytest
 
 import adyton
-import loops
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
@@ -27,8 +26,9 @@ from adyton.transports.pg.catalog.reading import Catalog
 from adyton.transports.pg.ends import without_ends
 from adyton.transports.pg.parameters import tree_of
 from adyton.transports.pg.settings import SessionSettings
-from served import bearer, free_port, server, write_study
-from wire import HOST, wired
+from support import processes
+from support.servers import bearer, free_port, server, write_study
+from support.wire import HOST, wired
 
 PATIENCE = 60  # seconds: what never ends, does not end by then either
 GROWTH = 1_500_000_000  # bytes, of which each bomb below wants many times as many
@@ -115,7 +115,7 @@ class House:
                 await connection.close()
             return ""
 
-        return loops.run(asyncio.wait_for(ask(), PATIENCE))
+        return processes.run(asyncio.wait_for(ask(), PATIENCE))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from adyton.transports.pg.catalog.database import DATABASES, CatalogDatabase
 from adyton.transports.pg.catalog.facts import CatalogFacts
 from adyton.transports.pg.catalog.layout import relations
 from adyton.transports.pg.catalog.reading import is_catalog
-from served import write_study
-from wire import Wired, wired
+from support.servers import write_study
+from support.wire import Wired, wired
 
 HOSTILE = [
     "SELECT * FROM read_csv('{file}'), pg_am",

@@ -28,26 +28,32 @@ from adyton.transports.pg.catalog import database, limits
 from adyton.transports.pg.errors import SqlError
 from adyton.transports.pg.statements import statements_in
 from adyton.transports.pg.talking import keeping, listening, messages, session
-from held_engine import wait_until
-from served import QUICK, await_ready, free_port, server, write_study
-from wire import HOST, Raw, Wired, fields, message, start, wired
-from wire_bombs import (
+from support.children.held_engine import wait_until
+from support.servers import QUICK, await_ready, free_port, server, write_study
+from support.wire import (
     CANCEL,
     FLUSH,
+    HOST,
     LARGE_ROWS,
     MENTIONS,
     MESSAGES,
     ONES,
     SETTINGS,
     SYNC,
+    Raw,
+    Wired,
     bind,
     declared,
     execute,
     extended,
+    fields,
     log_in,
     long_comparisons,
+    message,
     parse,
     query,
+    start,
+    wired,
 )
 
 BIG = '[columns.big]\nkind = "integer"\nlow = 0\nhigh = {}\n'
@@ -393,7 +399,7 @@ def test_free_rows_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None
     assert results.listed([results.Field("x")], [["x"]] * 10).size > 10
 
 
-def test_a_large_answer_is_written_beside_the_others_and_no_faster_than_it_is_read(
+def test_a_large_answer_is_written_beside_others_and_as_fast_as_it_is_read(
     wide: Wired, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mutants: rows are written by the loop; all at once."""

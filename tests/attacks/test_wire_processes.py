@@ -28,13 +28,13 @@ from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from adyton.transports.pg.talking.cancelling import Cancels
-from held_engine import PLACES, wait_until
-from served import Server, bearer, free_port, server, write_study
-from wire import HOST
+from support.children.held_engine import PLACES, wait_until
+from support.servers import Server, bearer, free_port, server, write_study
+from support.wire import HOST
 
 COUNTED = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
 FAST = "[server]\ntick = 0\nrate_by_token = 1000000\nrate_by_address = 1000000\nplaces = 64\nplaces_by_token = 64\n"
-HELD = str(Path(__file__).parents[1] / "held_engine.py")
+HELD = str(Path(__file__).parents[1] / "support" / "children" / "held_engine.py")
 
 
 @dataclass

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from browsers import MISSING, ROLES, Site, chromium
-from hostile_names import hostile_study
-from served import server, write_holdout, write_study
-from wide_study import wide_study
+from support.browser import MISSING, ROLES, Site, chromium
+from support.odd_studies import hostile_study, wide_study
+from support.servers import server, write_holdout, write_study
 
 SETTINGS = (
     "[server]\nrate_by_token = 1000000\nrate_by_address = 1000000\ntick = 0.01\n"

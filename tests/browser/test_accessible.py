@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Dialog, Page, expect
 
 from adyton.operations.roles import Role, may
 from adyton.transports.pages.mount import PAGES
-from browsers import ROLES, Site, Visit, visit
-from hostile_names import HOSTILE, NAME, PATH
+from support.browser import ROLES, Site, Visit, visit
+from support.odd_studies import HOSTILE, NAME, PATH
 
 CSS = files("adyton.transports.pages").joinpath("assets", "adyton.css").read_text(encoding="utf-8")
 ASKED = "/studies/people/ask?" + "sql=SELECT+region,+COUNT(*)+AS+n+FROM+people+GROUP+BY+region&within=44"
@@ -191,9 +191,8 @@ PAIRS = [
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(("ink", "paper"), PAIRS)
-def test_text_is_at_least_four_and_a_half_times_as_bright_or_dark_as_its_paper(
-    ink: str, paper: str, dark: bool
-) -> None:
+def test_text_is_much_brighter_or_darker_than_its_paper(ink: str, paper: str, dark: bool) -> None:
+    """Text is at least four and a half times as bright or dark as its paper."""
     named = colours(dark)
     assert contrast(named[ink], named[paper]) >= 4.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser
 
-from browsers import Site, visit
+from support.browser import Site, visit
 
 
 def test_log_in_by_token_and_out(site: Site, browser: Browser) -> None:

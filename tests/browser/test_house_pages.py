@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from adyton.transports.all_methods import AllMethods
 from adyton.transports.pages.house.documentation import _known, _shown
 from adyton.validity.planner import plan
-from browsers import ROLES, Site, visit
+from support.browser import ROLES, Site, visit
 
 DRAWN = "image => image.decode().then(() => image.naturalWidth > 300)"
 SCRIPT = '<script>alert("1")</script>'
@@ -81,7 +81,7 @@ def test_a_plan_that_cannot_be_made_says_why_and_keeps_what_was_typed(
 def test_the_section_of_a_plan_is_taken_by_a_study_of_its_rows(tmp_path: Path) -> None:
     """Mutant: the planner's own number of queries, which a study refuses."""
     from adyton.study import read_study
-    from served import write_study
+    from support.servers import write_study
 
     for given in (
         {"rows": 100_000, "tolerance": "0.05"},
@@ -227,7 +227,7 @@ def test_what_is_wrong_with_a_new_token_is_said_and_kept(site: Site, browser: Br
         assert one.page.get_by_label("Name").input_value() == "carla"
 
 
-def test_every_document_of_the_package_can_be_read_and_its_links_lead_somewhere(
+def test_every_document_of_the_package_reads_and_its_links_lead_somewhere(
     site: Site, browser: Browser
 ) -> None:
     """Mutants: raw HTML of a document is kept; a link out of the package is made."""

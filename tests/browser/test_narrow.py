@@ -17,9 +17,8 @@ from adyton.figures.look import WIDTHS
 from adyton.figures.notebook import bundle
 from adyton.kernel.schema import CategoryColumn
 from adyton.show import Sheet
-from browsers import Site, Visit, visit
-from hostile_names import PATH
-from wide_study import ALIASES, LONG, NAMES, QUERY, UNBROKEN
+from support.browser import Site, Visit, visit
+from support.odd_studies import ALIASES, LONG, NAMES, PATH, QUERY, UNBROKEN
 
 PHONES = (320, 360, 390)
 SCREENS = (*PHONES, 768, 1280)
@@ -132,9 +131,7 @@ def everything(one: Visit) -> Iterator[str]:
     yield "receipts"
 
 
-def test_on_no_screen_is_anything_cut_off_without_a_box_that_scrolls_and_says_so(
-    site: Site, browser: Browser
-) -> None:
+def test_on_no_screen_is_anything_cut_off_without_a_box_that_scrolls(site: Site, browser: Browser) -> None:
     """Mutants: boxes that do not scroll, or have no shade; no hint; the first column scrolls away; a table of the
     documentation without a box; a field wider than its card; a figure of 780 units; links of 30 pixels; a word of
     a table that may break anywhere."""

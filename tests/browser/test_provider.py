@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, expect
 from adyton.service.house import House
 from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
-from browsers import visit
-from served import QUICK, free_port, write_study
+from support.browser import visit
+from support.servers import QUICK, free_port, write_study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
 

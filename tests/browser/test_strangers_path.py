@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsers import Site, visit
+from support.browser import Site, visit
 
 PHONE = {"width": 360, "height": 640}
 

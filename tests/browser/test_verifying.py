@@ -14,7 +14,7 @@ from adyton.kernel.exact import decimal_text
 from adyton.kernel.ledger import Order, Receipt
 from adyton.kernel.ledger.subjects import ReceiptSubject
 from adyton.kernel.ledger.validity import ValidityRecord
-from browsers import Site, Visit, visit
+from support.browser import Site, Visit, visit
 
 Change = Callable[[dict[str, Any]], None]
 STRANGE = "SELECT COUNT(*) AS \"né\U0001f600\" FROM people WHERE region IN ('north')"

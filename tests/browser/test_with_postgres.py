@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsers import visit
-from postgres_server import NoServer, postgres_server
-from served import server, write_study
+from support.browser import visit
+from support.postgres import NoServer, postgres_server
+from support.servers import server, write_study
 
 LEDGER = '[ledger]\naddress = "{}"\n'
 

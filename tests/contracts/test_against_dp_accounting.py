@@ -18,7 +18,7 @@ from dp_accounting.pld import privacy_loss_distribution as peer
 
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import DominatingPair, GaussianPair, LaplacePair, RandomizedResponsePair
-from how_often import crossed
+from support.tries import crossed
 
 STEP = 1e-4
 

@@ -22,7 +22,7 @@ from adyton.kernel.noise import rounded_gaussian, two_sided_geometric
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise_intervals.laws import gaussian_pmf, geometric_pmf
-from seeded import Seeded
+from support.randomness import Seeded
 
 dp = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib", "honest-but-curious")
@@ -117,7 +117,7 @@ def test_with_much_noise_the_two_gaussians_are_hard_to_tell_apart() -> None:
     assert same(rounded_gaussian.draw(20.0, SAMPLES, Seeded(3)).tolist(), theirs) > ALARM
 
 
-def test_documented_difference_with_little_noise_the_two_gaussians_are_different_laws() -> None:
+def test_documented_difference_with_little_noise_two_gaussians_differ() -> None:
     """Rounding adds a variance of about 1/12; their law has a little less than scale**2."""
     scale = 0.6
     theirs = their_gaussian(scale)
@@ -189,7 +189,7 @@ def test_counts_and_histograms_move_as_far() -> None:
     assert histogram.map(2) == Sensitivity(((1, 1),), cells, "replace-one").l1_diameter(ONE) == 2
 
 
-def test_documented_difference_a_replacement_moves_a_histogram_by_the_root_of_2() -> None:
+def test_documented_difference_replacing_moves_a_histogram_by_root_2() -> None:
     """They add distances of two single changes; ours measures the two cells at once."""
     theirs = dp.t.make_count_by_categories(
         vector_of_integers(), dp.symmetric_distance(), categories=[1, 2, 3], MO=dp.L2Distance[float]

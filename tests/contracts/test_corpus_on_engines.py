@@ -12,10 +12,10 @@ import test_spark_engine as spark_engine
 
 from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
-from how_often import LONG
 from sql_corpus.cases import STATEMENTS
 from sql_corpus.judge import Court, court
 from sql_corpus.studies import FILES, KINDS
+from support.tries import LONG
 
 SHORT = 2000  # letters; any statement takes as long as a reading of so many
 owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic

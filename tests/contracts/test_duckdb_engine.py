@@ -43,8 +43,7 @@ from adyton.query.nodes import Query
 from adyton.setup.checking import check_study
 from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
-from how_often import LONG
-from strategies import (
+from support.strategies import (
     AGE,
     BORN,
     INCOME,
@@ -59,6 +58,7 @@ from strategies import (
     evaluate_number,
     rows,
 )
+from support.tries import LONG
 
 ADD_REMOVE = PrivacyUnit("add-remove")
 
@@ -236,7 +236,7 @@ def test_any_physical_type_is_clipped_to_the_declared_bounds(values: pa.Array, t
     assert _sum_of(IntegerColumn("x", -5, 100), values) == total
 
 
-def test_a_type_that_is_no_number_is_refused_by_name_before_anything_is_charged() -> None:
+def test_a_type_that_is_no_number_is_refused_by_name_before_any_charge() -> None:
     column = IntegerColumn("x", 0, 1)
     engine = DuckDBEngine(
         Table("t", (column,)), ADD_REMOVE, pa.table({"x": pa.array([[1], [2]], pa.list_(pa.int8()))})
@@ -286,7 +286,7 @@ def test_an_empty_table_has_every_declared_group() -> None:
     engine.close()
 
 
-def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number() -> None:
+def test_A6_a_row_of_only_missing_values_changes_no_shape_and_no_number() -> None:
     nothing: Row = dict.fromkeys(("age", "income", "region", "year", "smoker", "born"))
     query = Query(PEOPLE, (("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(INCOME)))), by=(REGION,))
     readings = readings_of(query, ADD_REMOVE)

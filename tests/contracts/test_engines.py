@@ -43,10 +43,10 @@ from adyton.study import Study
 from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engines.contract import EngineContract
 from adyton.testing.engines.reference import Source, expected, value_of
-from error_tracker import CANARY, tracked
-from how_often import crossed
-from postgres_server import NoServer, postgres_server
-from strategies import answered_queries
+from support.faults import CANARY, tracked
+from support.postgres import NoServer, postgres_server
+from support.strategies import answered_queries
+from support.tries import crossed
 
 ARROW = {
     "integer": pa.int64(),

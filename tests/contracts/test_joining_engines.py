@@ -22,7 +22,8 @@ from adyton.kernel.terms.names import joined
 from adyton.study import PrivateTable, Study
 from adyton.testing.engines.joins import PEOPLE, VISITS, JoinContract, bounded
 from adyton.testing.engines.reference import Source
-from how_often import often
+from support.tries import often
+from support.worlds import study_with
 
 owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
 
@@ -137,10 +138,11 @@ def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_frames_of_a_session_are_a_study(classic: Any) -> None:
     members, stays = Table("members", (), person="pid"), Table("stays", (), person="guest")
-    study = Study(
+    study = study_with(
         members,
-        PrivacyUnit("add-remove", "pid"),
-        Guarantee(Fraction(100), Fraction(1, 10**9)),
+        unit=PrivacyUnit("add-remove", "pid"),
+        epsilon=100,
+        delta=Fraction(1, 10**9),
         further=(PrivateTable(stays, 2),),
     )
     data = {

@@ -21,8 +21,8 @@ from adyton.ledgers import postgres
 from adyton.ledgers.postgres import PostgresLedger
 from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
 from adyton.transports.cli.app import app
-from postgres_server import NoServer, postgres_server
-from study_on_disk import query, write_study
+from support.postgres import NoServer, postgres_server
+from support.worlds import query, write_study
 
 ROOT = Path(__file__).parents[2]
 STUDY = "ab" * 32
@@ -290,9 +290,10 @@ def test_what_the_owner_of_the_database_changes_is_found(
         PostgresLedger(f"{server}/{ledger.store.name}")
 
 
-def test_an_existing_ledger_is_never_overwritten_and_one_of_another_study_is_refused(
+def test_an_existing_ledger_is_never_overwritten_and_another_one_refused(
     server: str, ledger: PostgresLedger
 ) -> None:
+    """An existing ledger is never overwritten, and one of another study is refused."""
     address = f"{server}/{ledger.store.name}"
     ledger.charge(order())
     again = PostgresLedger.open_or_create(address, header(10))

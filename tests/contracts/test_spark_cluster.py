@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from how_often import LONG
-from spark_cluster import spark_cluster
-from spark_session import skip_without_spark
+from support.spark import skip_without_spark, spark_cluster
+from support.tries import LONG
 
 # In a process of its own: a process has one Spark, and the other tests use theirs.
 PROGRAM = """
@@ -27,7 +26,7 @@ from adyton.query.nodes import Query
 from adyton.kernel.schema import Table
 from adyton.kernel.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION
-from spark_session import INTERPRETED, SHORT_LIVED, spark_session
+from support.spark import INTERPRETED, SHORT_LIVED, spark_session
 
 rng, size = random.Random(9), 2000
 columns = {

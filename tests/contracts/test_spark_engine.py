@@ -26,9 +26,9 @@ from adyton.testing.engines.cases import AGE, BUCKETS, PEOPLE, REGION, ROWS, SMO
 from adyton.testing.engines.fitting import ZONES
 from adyton.testing.engines.keys import CITY, DRUG
 from adyton.testing.engines.reference import Source
-from error_tracker import CANARY, tracked
-from how_often import LONG, crossed, often
-from spark_session import MARKS, connect_session, skip_without_spark, spark_session
+from support.faults import CANARY, tracked
+from support.spark import MARKS, connect_session, skip_without_spark, spark_session
+from support.tries import LONG, crossed, often
 
 pytestmark = MARKS
 

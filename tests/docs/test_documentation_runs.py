@@ -19,7 +19,7 @@ from pages import ROOT, Block, all_pages, blocks_of, name_of
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
-from people import make_people
+from support.worlds import make_people
 
 RUNS = {"python", "console", "toml"}
 RUNNING = [page for page in all_pages() if RUNS & {block.language for block in blocks_of(page)}]

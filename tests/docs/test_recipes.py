@@ -68,9 +68,9 @@ from pathlib import Path
 import httpx2
 
 import adyton
-from agents import agent_at
-from browsing import form_value, visit_of
-from served import server, write_study
+from support.agents import agent_at
+from support.web import form_value, visit_of
+from support.servers import server, write_study
 
 study = write_study(Path(sys.argv[1]))
 with server([study], "--mcp", program=("-m", "adyton.transports.cli.app")) as running:
@@ -188,7 +188,7 @@ class TestColumns(EngineContract):
         return make
 """
 SOME_OF_THE_CONTRACT = """
-from how_often import LONG
+from support.tries import LONG
 
 
 def pytest_collection_modifyitems(items):
@@ -244,8 +244,8 @@ VISITED = """
 import re, sys
 from pathlib import Path
 
-from browsing import Browsing
-from served import served, write_study
+from support.web import Browsing
+from support.servers import served, write_study
 
 with served([write_study(Path(sys.argv[1]))]) as house:
     person, stranger = Browsing(house), Browsing(house)

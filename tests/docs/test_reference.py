@@ -23,27 +23,16 @@ from adyton.query.description import Dictionary
 from adyton.query.request import request_of
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
-from people import PEOPLE, make_people
+from support.worlds import PEOPLE, make_people, study_text
 
 REFERENCE = ROOT / "docs" / "reference"
-STUDY = f"""
-[table]
-name = "people"
-source = "people.parquet"
-rows = {PEOPLE}
-[privacy]
-unit = "row"
-adjacency = "replace-one"
-epsilon = 1
-delta = 1e-9
-[columns.income]
-kind = "real"
-low = 0
-high = 200000
-[columns.region]
-kind = "category"
-values = ["north", "south", "east", "west"]
-"""
+STUDY = study_text(
+    {
+        "income": {"kind": "real", "low": 0, "high": 200000},
+        "region": {"kind": "category", "values": ["north", "south", "east", "west"]},
+    },
+    rows=PEOPLE,
+)
 PRODUCTS = "code,name,price\np1,first,1.25\np2,second,3\n"
 VALIDITY = """
 [validity]

@@ -12,7 +12,7 @@ from test_reference import STUDY, paths
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
-from people import make_people
+from support.worlds import make_people
 
 
 @pytest.fixture

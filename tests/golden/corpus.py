@@ -29,11 +29,11 @@ from adyton.query.request import Combined, Request, asked_of
 from adyton.study import Study, Validity
 from golden.held import Entry, digest, shortened
 from golden.still import still
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
-from how_often import LONG
 from sql_corpus import cases
 from sql_corpus.studies import random_rows, study_of
-from strategies import PERSONS
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
+from support.strategies import PERSONS
+from support.tries import LONG
 
 DOCS = Path(__file__).parents[2] / "docs"
 ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")

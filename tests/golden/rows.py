@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from served import STUDY
+from support.servers import STUDY
 
 ROWS = 1200
 REGIONS = ("north", "south", "east", "west")

@@ -31,9 +31,8 @@ from adyton.setup.amending import amend
 from adyton.study import Study, Validity
 from golden.ledgers import Story, Tale
 from golden.rows import REGIONS, ROWS, people
-from kept_rows import open_kept
-from shared_budgets import shared_budget_of, study_of
-from study_on_disk import query, write_study
+from support.curators import open_kept
+from support.worlds import query, shared_budget_of, study_of, write_study
 
 ACCOUNTING_NAMES, BOTH = ("gdp", "zcdp", "pure"), ("replace-one", "add-remove")
 COUNT = "SELECT COUNT(*) AS n FROM people"

@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.transports.cli.app import app
-from agents import Doors, said, with_doors
 from golden.held import Entry
 from golden.rows import write_people
 from golden.scores import LABELS, guesses
 from golden.still import still
-from served import Served, served
+from support.agents import Doors, said, with_doors
+from support.servers import Served, served
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE income > 9000"
 GROUPS = "SELECT region, COUNT(*) AS n, AVG(income) AS a FROM people GROUP BY region"

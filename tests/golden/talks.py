@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 from golden.held import Entry
 from golden.rows import write_people
 from golden.still import still
-from wire import Raw, message, wired
-from wire_bombs import FLUSH, SYNC, bind, execute, log_in, parse, query
-from wire_statements import METABASE
+from support.wire import FLUSH, SYNC, Raw, bind, execute, log_in, message, parse, query, wired
+from support.wire_statements import METABASE
 
 COUNT, GROUPS = (
     "SELECT COUNT(*) AS n FROM people",

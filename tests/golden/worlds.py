@@ -1,7 +1,7 @@
 """Every golden file, and what makes it.
 
 What is held elsewhere and not again here: a few hundred certified values of accounting, mechanisms, validity, subsets
-and holdouts (``tests/laws/certified_values.json``, with ``test_certified_table.py`` and ``certified_*.py`` beside it);
+and holdouts (``tests/certified/certified_values.json``, with ``test_certified_table.py`` and ``certified_*.py`` beside it);
 the document of HTTP and the page of the command line (``docs/reference``); the keys of each JSON
 (``docs/reference/json.md``); the public names (``tests/docs/public_names.txt``).
 """
@@ -15,7 +15,7 @@ from golden.held import Entry, probe, read, told
 from golden.ledgers import ledgers
 from golden.scores import SCORES
 from golden.stories import STORIES
-from how_often import LONG
+from support.tries import LONG
 
 FILES: dict[str, Callable[[], Iterable[Entry]]] = {
     "machine": lambda: [Entry("floats", probe())],

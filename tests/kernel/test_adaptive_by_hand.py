@@ -16,7 +16,7 @@ from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.marginals import adaptive as a
 from adyton.kernel.special.mechanisms.marginals.tables import size_of, tables_of
 from refusing import refused
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 SHAPE = (2, 3, 4)

@@ -26,7 +26,7 @@ from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.terms.leaves import EVERY_ROW
 from adyton.kernel.terms.measures import Count
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 TABLE = Table("t", (CategoryColumn("c", ("a", "b")),), 100)

@@ -43,7 +43,7 @@ from adyton.kernel.terms.measures import (
     Variance,
 )
 from refusing import refused
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 Box = tuple[int, int]

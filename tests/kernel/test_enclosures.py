@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 from adyton.errors import InvalidRequest
 from adyton.kernel.special.mechanisms import coins
 from adyton.kernel.special.mechanisms import exponential_weights as weights
-from seeded import Seeded
+from support.randomness import Seeded
 
 LEAST, MOST = 2**61, 2**62 - 1  # of a mantissa
 

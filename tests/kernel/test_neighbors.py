@@ -40,7 +40,7 @@ from adyton.query.request import request_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import OUTSIDE, Row
 from adyton.testing.engines.reference import _sums, exact_of
-from how_often import often
+from support.tries import often
 
 Rows = list[tuple[Any, Row]]
 Moved = list[np.ndarray[Any, Any]]  # of each reading: coordinates times cells

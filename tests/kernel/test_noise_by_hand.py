@@ -18,7 +18,7 @@ from adyton.kernel.mechanisms.search import NoisySearch, rounds_for
 from adyton.kernel.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.kernel.privacy import GaussianCost, PureCost
 from adyton.kernel.sensitivity import Sensitivity
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 QUIET = GeometricNoise((F(1, 100),))  # 0 but once in 10**43 draws

@@ -171,7 +171,7 @@ def test_logarithms_are_rounded_up_and_hardly() -> None:
 LONGEST = "0." + "1" * 58
 
 
-def test_a_written_number_has_at_most_sixty_characters_and_a_small_exponent() -> None:
+def test_a_written_number_has_at_most_60_characters_and_a_small_exponent() -> None:
     """Mutants: ``_from_text``, ``rational`` and ``positive`` with other borders."""
     assert o.rational(LONGEST, "x") == F(LONGEST)
     assert o.rational("1e40", "x") == 10**40 == 1 / o.rational("1E-40", "x")

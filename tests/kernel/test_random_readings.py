@@ -52,7 +52,7 @@ from adyton.kernel.terms.persons import PersonNumber, table_of_persons
 from adyton.query.labels import group_values
 from adyton.query.length import weight
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
-from how_often import often
+from support.tries import often
 
 F = Fraction
 AGE, RATE = IntegerColumn("age", -2, 1), RealColumn("rate", F(0), F(1), F(1, 2))
@@ -356,7 +356,7 @@ NUMBERS: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize("where", [f.EVERY_ROW, f.IsTrue(SMOKER)], ids=["every row", "some"])
 @pytest.mark.parametrize("place", range(len(NUMBERS)))
-def test_a_number_of_a_person_lies_within_its_column_and_reaches_its_bounds(
+def test_a_number_of_a_person_is_within_its_column_and_reaches_its_bounds(
     place: int, where: e.Condition
 ) -> None:
     """Of one row, and of two.  Mutants: ``column`` with another bound, step, or number of rows."""

@@ -26,7 +26,7 @@ from adyton.kernel.sensitivity import Reading
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.special.monitor import Monitor
 from adyton.study import Study
-from kept_rows import kept_engine
+from support.curators import kept_engine
 
 SUM = "SELECT SUM(age) FROM people"
 BY_REGION = "SELECT region, COUNT(*) FROM people GROUP BY region"
@@ -159,7 +159,7 @@ def test_two_parts_are_a_split() -> None:
     assert not priced_of(study()).split
 
 
-def test_a_receipt_of_a_split_study_pays_for_what_was_spent_in_total_by_then() -> None:
+def test_a_receipt_of_a_split_study_pays_for_what_was_spent_by_then() -> None:
     """Mutants: ``_is_for`` that compares amounts there, or totals elsewhere, or takes less than enough."""
     known = split(5)
     ledger = MemoryLedger.of(known)

@@ -38,7 +38,7 @@ from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
-from kept_rows import kept_engine
+from support.curators import kept_engine
 
 TABLE = Table(
     "people",

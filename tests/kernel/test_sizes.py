@@ -19,6 +19,7 @@ from query_path import SOURCE, changes_of_package, one_query
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES_OF_A_FUNCTION = 50
+MOST_LETTERS_OF_A_TEST = 70
 READERS = {"kernel", "engines", "testing"}  # testing has the contracts of engines
 
 
@@ -139,3 +140,17 @@ def test_a_function_that_is_too_large_is_named(tmp_path: Path) -> None:
             f"class A:\n    def {name}():\n" + "        pass\n" * (lines - 1)
         )
     assert large_functions(tmp_path) == ["long.py: long has 51 lines"]
+
+
+def long_names(text: str) -> list[str]:
+    return [name for name in re.findall(r"def (test_\w+)", text) if len(name) > MOST_LETTERS_OF_A_TEST]
+
+
+def test_no_name_of_a_test_is_too_long_to_read_in_a_list() -> None:
+    """What it leaves out is said by its docstring."""
+    paths = [path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    assert [path.name for path in paths if len(path.name) > MOST_LETTERS_OF_A_TEST] == []
+    assert [name for path in paths for name in long_names(path.read_text(encoding="utf-8"))] == []
+    assert long_names(f"def test_{'a' * 65}(): ...\n    def test_{'b' * 66}(self): ...") == [
+        f"test_{'b' * 66}"
+    ]

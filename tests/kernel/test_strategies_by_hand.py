@@ -31,7 +31,7 @@ from adyton.kernel.special.mechanisms.workloads.product import Product
 from adyton.kernel.special.mechanisms.workloads.residuals import ResidualAttribute, Residuals
 from adyton.kernel.special.mechanisms.workloads.strategy import Strategy
 from refusing import refused
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 QUIET = F(1, 100)  # noise of this scale is 0 but once in 10**43 draws

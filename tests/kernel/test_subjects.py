@@ -133,7 +133,7 @@ OF_PERSONS = "SELECT COUNT(*) FROM (SELECT pid FROM visits WHERE age > 9 GROUP B
         (3, OF_PERSONS, False),
     ],
 )
-def test_theorem_CENTRED_HINGE_PLAN_only_a_count_of_all_persons_is_one_of_all_units(
+def test_theorem_CENTRED_HINGE_PLAN_only_a_count_of_persons_is_of_units(
     rows: int, sql: str, all_units: bool
 ) -> None:
     """A table of some persons has the name of the table that it is made of, and fewer of them.

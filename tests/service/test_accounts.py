@@ -12,7 +12,7 @@ import adyton
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.studies import ServedStudy
-from served import COUNT, Served, served, write_study
+from support.servers import COUNT, Served, served, write_study
 
 PART = adyton.kernel.exact.rational("0.001", "share")
 

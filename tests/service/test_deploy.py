@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.transports.cli.app import app
-from served import AS_MODULE, await_ready, free_port, server, write_study
+from support.servers import AS_MODULE, await_ready, free_port, server, write_study
 
 ROOT = Path(__file__).parents[2]
 CONTAINER = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_the_doctor_finds_a_folder_that_others_can_write_to(
     assert found[1].startswith(said)
 
 
-def test_the_container_is_built_on_one_version_and_has_all_that_a_wheel_needs() -> None:
+def test_the_container_is_built_on_one_version_and_has_what_a_wheel_needs() -> None:
     (base,) = re.findall(r"^ARG BASE=(.+)$", CONTAINER, re.MULTILINE)
     assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
     assert re.findall(r"^FROM (.+)$", CONTAINER, re.MULTILINE) == ["${BASE}"]

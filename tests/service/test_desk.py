@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import loops
 from adyton.service.settings import Settings
 from adyton.transports.http.desk import Desk
-from served import QUICK, Served, served, write_study
+from support import processes
+from support.servers import QUICK, Served, served, write_study
 
 PATIENCE = 60.0
 PLACES = 3
@@ -58,7 +58,7 @@ def test_who_has_a_place_waits_for_no_thread(house: Served) -> None:
         assert len(set(await asyncio.gather(*long))) == PLACES - 1
         return found
 
-    assert loops.run(ask()) == 7
+    assert processes.run(ask()) == 7
     desk.close()
 
 
@@ -78,7 +78,7 @@ def test_the_end_waits_for_what_was_begun(house: Served) -> None:
             await desk.done(ana, lambda: 7)
         return await long
 
-    assert loops.run(ask()).startswith("query")
+    assert processes.run(ask()).startswith("query")
 
 
 def test_a_large_body_whose_sender_has_gone_is_not_read(house: Served) -> None:
@@ -96,6 +96,6 @@ def test_a_large_body_whose_sender_has_gone_is_not_read(house: Served) -> None:
         await first
         await desk.parsed(lambda: None)
 
-    loops.run(ask())
+    processes.run(ask())
     desk.close()
     assert not seen

@@ -13,9 +13,9 @@ from adyton.certify import Answer
 from adyton.client.facts import tables_of
 from adyton.kernel.schema import CategoryColumn
 from adyton.transports.mcp.words import answer_said
-from browsing import Browsing
-from served import served, write_study
-from wire import wired
+from support.servers import served, write_study
+from support.web import Browsing
+from support.wire import wired
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 REMARK = "Rows whose region is missing or not declared are in no group."

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from adyton.errors import InvalidRequest
 from adyton.service.oidc import Provider
 from adyton.service.settings import Settings, read_settings
-from served import COUNT, QUICK, Served, bearer, served, write_study
+from support.servers import COUNT, QUICK, Served, bearer, served, write_study
 
 ISSUER, AUDIENCE = "https://login.example.org", "adyton"
 

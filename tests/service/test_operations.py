@@ -28,9 +28,9 @@ from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
 from adyton.transports.mcp.tools import TOOLS
 from adyton.transports.pages.operation_forms import FORMS
-from agents import Doors, with_doors
-from browsing import Browsing, problems, visit_of
-from served import COUNT, Served, Server, served, write_holdout, write_study
+from support.agents import Doors, with_doors
+from support.servers import COUNT, Served, Server, served, write_holdout, write_study
+from support.web import Browsing, problems, visit_of
 
 REMOTE: dict[str, tuple[type, ...]] = {
     "server": (ServerConnection,),

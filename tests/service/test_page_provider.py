@@ -22,8 +22,8 @@ from test_oidc import Issuer, issuer, section
 from adyton.errors import InvalidRequest
 from adyton.service.oidc import Provider
 from adyton.service.settings import Settings
-from browsing import Browsing
-from served import QUICK, Served, served, write_study
+from support.servers import QUICK, Served, served, write_study
+from support.web import Browsing
 
 __all__ = ["issuer"]  # a fixture
 BACK = "http://127.0.0.1:1/login/back"
@@ -130,7 +130,7 @@ def is_in(person: Browsing) -> bool:
     return person.get("/studies/people", follow_redirects=False).status_code == 200
 
 
-def test_whoever_is_sent_there_comes_back_as_themselves_and_where_they_wanted_to_go(
+def test_whoever_is_sent_there_comes_back_as_themselves_where_they_were(
     house: Served, provider: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADYTON_OIDC_SECRET", "of this server")

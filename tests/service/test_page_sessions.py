@@ -19,8 +19,8 @@ from adyton.service.settings import Settings
 from adyton.transports.http.app import make_app
 from adyton.transports.pages.headers import HEADERS
 from adyton.transports.pages.sessions import IDLE, LONGEST, WebSession, WebSessions
-from browsing import Browsing, form_value, problems
-from served import COUNT, QUICK, Served, bearer, served, write_holdout, write_study
+from support.servers import COUNT, QUICK, Served, bearer, served, write_holdout, write_study
+from support.web import Browsing, form_value, problems
 
 __all__ = ["issuer"]  # a fixture
 POLICY = (
@@ -98,9 +98,10 @@ def test_a_session_ends_with_its_token_at_once(house: Served) -> None:
     assert not is_in(person)
 
 
-def test_a_session_ends_when_its_token_expires_when_nobody_uses_it_and_after_a_day_of_work(
+def test_a_session_ends_with_its_token_unused_and_after_a_day_of_work(
     house: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A session ends when its token expires, when nobody uses it, and after a day of work."""
     (tokens,) = (one.tokens for one in house.house.served if one.name == "people")
     now = [tokens._clock()]
     sessions = WebSessions(house.house, clock=lambda: now[0])
@@ -142,9 +143,7 @@ def test_to_log_out_ends_the_cookie_itself(house: Served) -> None:
     assert not is_in(thief)  # a copy of the cookie is worth nothing
 
 
-def test_to_log_out_everywhere_ends_all_sessions_of_the_token_and_no_others(
-    house: Served, tmp_path: Path
-) -> None:
+def test_to_log_out_everywhere_ends_all_sessions_of_the_token_alone(house: Served, tmp_path: Path) -> None:
     headers, other = house.made("ana"), Browsing(house)
     phone, desk = Browsing(house), Browsing(house)
     for person in (phone, desk):
@@ -211,7 +210,7 @@ def test_nobody_can_write_a_cookie(shared: Served) -> None:
             shared.client.app.state.sessions.read(bad)  # type: ignore[attr-defined]
 
 
-def test_a_form_of_nobody_or_of_another_session_is_refused_and_does_nothing(house: Served) -> None:
+def test_a_form_of_nobody_or_another_session_is_refused_and_does_nothing(house: Served) -> None:
     ana, bob = Browsing(house), Browsing(house)
     ana.log_in(house.made("ana"))
     bob.log_in(house.made("bob"))

@@ -21,9 +21,9 @@ from adyton.transports.pages.house import planning
 from adyton.transports.pages.mount import PAGES
 from adyton.transports.pages.rendering import breakable, named
 from adyton.transports.pages.writing import FormFields, written
-from browsing import Browsing, problems, visit_of
-from hostile_names import HOSTILE, NAME, PATH, hostile_study
-from served import COUNT, Served, served, write_holdout, write_study
+from support.odd_studies import HOSTILE, NAME, PATH, hostile_study
+from support.servers import COUNT, Served, served, write_holdout, write_study
+from support.web import Browsing, problems, visit_of
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 STUDY = """
@@ -70,9 +70,7 @@ def charged(house: Served) -> int:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_every_page_of_the_table_is_shown_to_those_who_may_and_to_nobody_else(
-    calm: Served, role: Role
-) -> None:
+def test_every_page_of_the_table_is_shown_to_those_who_may_and_no_others(calm: Served, role: Role) -> None:
     person, stranger = Browsing(calm), Browsing(calm)
     for study in ("people", "test"):
         if role is not Role.AGENT or study == "people":
@@ -275,7 +273,7 @@ def test_a_preview_says_price_share_of_what_is_left_both_widths_and_rows(house: 
         ({"do": "write", "group": "nothing"}, "group", "no such column"),
     ],
 )
-def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_is_still_there(
+def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays(
     calm: Served, fields: dict[str, str], place: str, says: str
 ) -> None:
     ana = Browsing(calm)

@@ -19,8 +19,8 @@ from adyton.service.repeats import Repeats
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
 from adyton.transports.http.desk import Desk
-from served import COUNT, QUICK, Served, served, write_study
-from study_on_disk import copied, put_back
+from support.servers import COUNT, QUICK, Served, served, write_study
+from support.worlds import copied, put_back
 
 OTHER = COUNT.replace(">", "<")
 ANA = Identity("ana", Role.ANALYST)

@@ -25,7 +25,7 @@ from adyton.kernel.exact import rational
 from adyton.service.settings import Settings
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
-from served import COUNT, QUICK, Served, served, write_holdout, write_study
+from support.servers import COUNT, QUICK, Served, served, write_holdout, write_study
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -18,8 +18,8 @@ from adyton.service import beside
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
 from adyton.transports.cli.app import app
-from processes import APART
-from served import write_study
+from support.processes import APART
+from support.servers import write_study
 
 ANA = Identity("ana", Role.ANALYST, Fraction(1, 4))
 

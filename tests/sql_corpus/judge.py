@@ -30,9 +30,9 @@ from adyton.kernel.ledger.links import Header
 from adyton.query.canonical import canonical_text
 from adyton.query.request import Combined, Free, Request, asked_of
 from adyton.study import Study
-from hostile_sql import quotes_the_text
 from sql_corpus.cases import Statement
 from sql_corpus.studies import Rows, plain_tables, random_rows, study_of
+from support.hostile_sql import quotes_the_text
 
 PLENTY = 10**44  # of the ledger's units: a ten-thousandth of it leaves no noise above 1e-9, rounded to 0
 SHARE = "0.0001"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
-from how_often import often
 from sql_corpus.cases import FAMILIES, NOT_YET, STATEMENTS, Statement
 from sql_corpus.judge import Court, court, judged_text, says_where, wrong
+from support.tries import often
 
 SEEDS = range(often(2, 10))
 

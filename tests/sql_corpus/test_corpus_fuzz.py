@@ -15,12 +15,12 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.kernel.terms.disjoint import Exclusions, facts_of
 from adyton.query.sql.read import parse_condition
-from how_often import often
 from sql_corpus.cases import STATEMENTS as STATEMENTS_OF_ALL
 from sql_corpus.cases import Statement
 from sql_corpus.grammar import ORDERS, PATIENTS, VISITS, Writer, written
 from sql_corpus.judge import SHARE, Court, canonical, court, judged_text, says_where, wrong
 from sql_corpus.studies import TABLES
+from support.tries import often
 
 STATEMENTS, JUDGED, PAIRS = often(400, 20_000), often(60, 1_500), often(1_000, 15_000)
 LONGEST = 10_000  # characters of a text that is read
@@ -50,7 +50,7 @@ TOLD_INTERNALS = [
 ]
 
 
-def test_a_refusal_has_no_word_but_those_of_the_text_of_sql_and_of_the_reference(
+def test_a_refusal_has_no_word_but_those_of_its_text_and_the_reference(
     courts: dict[str, Court],
 ) -> None:
     """Mutants: a node is called by its class, or a part by the parser's name for it; what is not grouped is quoted as it

@@ -15,11 +15,11 @@ from adyton.kernel.schema import Table
 from adyton.query.request import Asked, Free, Request
 from adyton.query.sql import read
 from adyton.query.sql.read import TextReader, parse_asked
-from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
-from how_often import often
 from sql_corpus import cases
 from sql_corpus.studies import study_of
-from strategies import PEOPLE
+from support.hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
+from support.strategies import PEOPLE
+from support.tries import often
 
 NUMBERS = (
     "0",

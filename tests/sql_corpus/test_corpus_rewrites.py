@@ -10,9 +10,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.query.request import asked_of
-from how_often import often
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import Court, canonical, court, wrong
+from support.tries import often
 
 PRICE = 0.01  # not a share: a share that was asked before is the stored answer
 WRITTEN_BY_HAND = [s for s in STATEMENTS if s.plain is not None or s.dearer is not None]

@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 
 from adyton.kernel.noise import refine
 from adyton.kernel.noise.refine import Law, Words
-from how_often import LONG
+from support.tries import LONG
 
 PRECISION = 600  # bits; far more than a sampler is ever asked for here
 

@@ -12,7 +12,7 @@ from sparse_law import FLOAT, hardest, scripted, worst_loss
 from adyton.errors import InvalidRequest
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState, draw_one, is_above
 from adyton.textbook.above_threshold import AboveThreshold
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 class Stepwise:
@@ -33,7 +33,7 @@ def machine(epsilon: str = "1", *, monotone: bool = False, sensitivity: int = 1)
     return AboveThreshold.for_cost(Fraction(epsilon), monotone=monotone, sensitivity=sensitivity)
 
 
-def test_theorem_ABOVE_THRESHOLD_release_is_the_comparison_of_noisy_numbers() -> None:
+def test_theorem_ABOVE_THRESHOLD_release_compares_noisy_numbers() -> None:
     """Every noise from -2 to 2 on a threshold and three queries, against one line written down again."""
     exact, thresholds = [1, 0, -1], [0, 1, -1]
     for r, *noise in itertools.product(range(-2, 3), repeat=4):
@@ -79,7 +79,7 @@ def test_theorem_ABOVE_THRESHOLD_nothing_is_wasted(monotone: bool) -> None:
         assert hardest(Stepwise(mutant), 1) > 1.03
 
 
-def test_theorem_ABOVE_THRESHOLD_half_the_noise_is_only_for_monotone_queries() -> None:
+def test_theorem_ABOVE_THRESHOLD_half_the_noise_needs_monotone_queries() -> None:
     assert worst_loss(Stepwise(machine(monotone=True)), [-30, 0, 9], 4, (-1, 0, 1)) > 1.2
 
 
@@ -96,7 +96,7 @@ def test_law_a_sensitivity_is_a_whole_number(wrong: Any) -> None:
         AboveThreshold(Fraction(1), Fraction(1), wrong)
 
 
-def test_law_noise_that_cannot_be_drawn_is_refused_before_anything_is_charged() -> None:
+def test_law_noise_that_cannot_be_drawn_is_refused_before_any_charge() -> None:
     with pytest.raises(InvalidRequest):
         machine("1e-18")
     with pytest.raises(InvalidRequest):

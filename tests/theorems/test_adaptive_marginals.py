@@ -17,7 +17,7 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.accounting.rules import accounting_named
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
-from adyton.kernel.privacy import BoundedRangeCost, Guarantee, PrivacyUnit, PureCost
+from adyton.kernel.privacy import BoundedRangeCost, PrivacyUnit, PureCost
 from adyton.kernel.schema import CategoryColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.marginals import step_for
@@ -27,10 +27,11 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.planning.price import price_of
-from adyton.study import Study, Validity
+from adyton.study import Validity
 from adyton.synthesis.fitting import CellGuess
 from adyton.synthesis.plan import SynthesisPlan, marginals_up_to, plan_synthesis
-from seeded import Seeded
+from support.randomness import Seeded
+from support.worlds import study_with
 
 SHAPE = (2, 2)
 CANDIDATES = ((0,), (1,))
@@ -85,7 +86,7 @@ def _steps(real: AdaptiveMarginals) -> Any:
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_ADAPTIVE_MARGINALS_no_run_of_two_rounds_tells_neighbors_apart_by_more(
+def test_theorem_ADAPTIVE_MARGINALS_no_run_tells_neighbors_apart_by_more(
     adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All selections and a grid of measured numbers, on all neighboring tables of at most two units.
@@ -122,7 +123,7 @@ class Fixed:
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_epsilon_at_most(
+def test_theorem_ADAPTIVE_MARGINALS_a_selection_costs_at_most_its_epsilon(
     adjacency: str, accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Marginals of one and of two columns, whose scores weigh differently.  Mutant: ``reach`` that is 1."""
@@ -145,9 +146,8 @@ def test_theorem_ADAPTIVE_MARGINALS_a_selection_tells_neighbors_apart_by_its_eps
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_theorem_ADAPTIVE_MARGINALS_one_unit_moves_a_distance_no_farther_than_its_rows(
-    adjacency: Any, rows: int
-) -> None:
+def test_theorem_ADAPTIVE_MARGINALS_one_unit_moves_a_distance_by_its_rows(adjacency: Any, rows: int) -> None:
+    """One unit moves a distance no farther than its rows."""
     random = np.random.Generator(np.random.Philox(7))
     moved = Sensitivity(((1, 1),), 6, adjacency, rows)
     reach = AdaptiveMarginals((2, 3), ((0, 1),), (), moved, 10, 1, 1, Fraction(1)).reach
@@ -176,7 +176,7 @@ def test_theorem_ADAPTIVE_MARGINALS_no_score_wraps_around() -> None:
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
 @pytest.mark.parametrize("growth", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_theorem_ADAPTIVE_MARGINALS_all_steps_together_cost_no_more_than_the_units(
+def test_theorem_ADAPTIVE_MARGINALS_all_steps_cost_no_more_than_the_units(
     accounting: str, growth: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted from the mechanisms that were really used, not from what steps say of themselves.
@@ -222,7 +222,8 @@ def _paid(release: Any, moved: Sensitivity, rule: Any, spent: list[int]) -> Any:
     return paid
 
 
-def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_has_no_larger_diameter_or_radius() -> None:
+def test_theorem_ADAPTIVE_MARGINALS_a_smaller_marginal_is_no_wider() -> None:
+    """A smaller marginal has no larger diameter or radius."""
     one = (Fraction(1),)
     for adjacency in ("replace-one", "add-remove"):
         sizes = [Sensitivity(((1, 1),), cells, adjacency, 3) for cells in (1, 2, 3, 10, 1000)]  # type: ignore[arg-type]
@@ -242,10 +243,9 @@ def plan_of(
     person, size = ("person", 50) if rows > 1 else (None, 200)
     table = Table("people", (CategoryColumn("a", values[-2:]), CategoryColumn("b", values)), size, person)
     unit = PrivacyUnit(adjacency, person, rows)
-    budget = Guarantee(Fraction(4), Fraction(0 if accounting == "pure" else Fraction(1, 10**9)))
     cap = Fraction(1, 20) if accounting == "pure" else None
     validity = Validity(confidence=Fraction(95, 100), stability=cap)
-    study = Study(table, unit, budget, accounting, validity=validity)
+    study = study_with(table, accounting, unit, 4, Fraction(1, 10**9), validity=validity)
     return plan_synthesis(study, ["a", "b"], price_of(epsilon=Fraction(1)), study.allowed)
 
 
@@ -253,7 +253,7 @@ CASES = [("replace-one", 1), ("add-remove", 1), ("replace-one", 3), ("add-remove
 
 
 @pytest.mark.parametrize(("adjacency", "rows"), CASES)
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchanged_unit_can_do(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections(
     adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The law of one selection where all rows of one unit are exchanged; rounds share the pure part by their epsilons.
@@ -282,7 +282,7 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_selections_what_an_exchang
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
 @pytest.mark.parametrize(("adjacency", "rows"), CASES)
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_unit_is_from_the_centre(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements(
     accounting: str, adjacency: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In k cells, all that one unit may add is in a ball with the radius rows * sqrt(1 - 1/k), around rows/k in each, and
@@ -309,7 +309,7 @@ def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_measurements_how_far_a_uni
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run_what_an_exchanged_unit_can_do(
+def test_theorem_ADAPTIVE_MARGINALS_validity_pays_for_a_pure_run(
     adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All runs of one round, as above.  Mutant: ``twice`` that is 1."""

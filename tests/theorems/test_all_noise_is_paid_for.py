@@ -13,11 +13,11 @@ from adyton.curator.curator import Curator
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.ledger import Receipt
 from adyton.kernel.ledger.texts import Stored, many_from_text
-from adyton.kernel.privacy import Adjacency, Guarantee, PrivacyUnit
+from adyton.kernel.privacy import Adjacency
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table, TextColumn
-from adyton.study import Study
-from kept_rows import open_kept
-from seeded import Seeded
+from support.curators import open_kept
+from support.randomness import Seeded
+from support.worlds import study_with
 
 ROWS = 400
 TABLE = Table(
@@ -41,11 +41,8 @@ DATA = pd.DataFrame(
 
 
 def asked(sql: str, adjacency: Adjacency, seed: int = 0, epsilon: int = 4) -> tuple[Receipt, Stored]:
-    study = Study(
-        TABLE,
-        PrivacyUnit(adjacency),
-        Guarantee(Fraction(20), Fraction(1, 1000)),
-        discovery_delta=Fraction(1, 2000),
+    study = study_with(
+        TABLE, unit=adjacency, epsilon=20, delta=Fraction(1, 1000), discovery_delta=Fraction(1, 2000)
     )
     with open_kept(study, data=DATA) as opened:
         curator = Curator(study, opened._engine, opened._ledger, Seeded(seed))
@@ -77,9 +74,10 @@ def paid(squared_distance: int, scale: str) -> int:
     ],
 )
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_NOISY_SEARCH_the_curator_charges_every_comparison_that_it_released(
+def test_theorem_NOISY_SEARCH_the_curator_charges_released_comparisons(
     sql: str, exchanged: int, added: int, cells: int, adjacency: Adjacency
 ) -> None:
+    """The curator charges every comparison that it released."""
     receipt, stored = asked(sql, adjacency)
     (comparisons,) = stored.released
     assert {len(column) for column in comparisons} == {cells}
@@ -91,7 +89,7 @@ def test_theorem_NOISY_SEARCH_the_curator_charges_every_comparison_that_it_relea
 
 @pytest.mark.parametrize(("adjacency", "squared"), [("replace-one", 2), ("add-remove", 1)])
 @pytest.mark.parametrize("groups", ["", "region, "])
-def test_theorem_CUMULATED_COUNTS_the_curator_charges_for_bins_left_and_entered(
+def test_theorem_CUMULATED_COUNTS_a_curator_charges_bins_left_and_entered(
     adjacency: Adjacency, squared: int, groups: str
 ) -> None:
     by = " GROUP BY region" if groups else ""
@@ -114,7 +112,7 @@ def test_theorem_KEY_SELECTION_the_curator_charges_both_stages(adjacency: Adjace
     assert abs(receipt.order.radius - paid(1, counts) - nearest - paid(1, values)) <= 1
 
 
-def test_theorem_KEY_SELECTION_the_number_of_keys_and_their_values_have_noise() -> None:
+def test_theorem_KEY_SELECTION_the_number_of_keys_and_values_have_noise() -> None:
     """Twenty studies: with this little budget the exact numbers come out of all of them with less than 1e-9."""
     numbers, values = set(), set()
     for seed in range(20):

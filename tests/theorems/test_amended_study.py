@@ -20,8 +20,8 @@ from adyton.kernel.ledger import SqliteLedger
 from adyton.setup import amending
 from adyton.setup.amending import amend, check_amended
 from adyton.transports.cli.app import app
-from kept_rows import open_kept
-from study_on_disk import query, tamper, write_study
+from support.curators import open_kept
+from support.worlds import query, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"
 CHECKPOINTED = '\n[ledger]\ncheckpoint = "{name}.checkpoint"\n'
@@ -100,7 +100,7 @@ def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:
     assert width(after) > width(without)
 
 
-def test_theorem_AMENDED_STUDY_what_had_a_final_radius_is_charged_in_full_again(tmp_path: Path) -> None:
+def test_theorem_AMENDED_STUDY_what_had_a_final_radius_is_charged_in_full(tmp_path: Path) -> None:
     """How spread the old rows were says nothing about the new ones.  Mutant: ``totals.radius`` is carried."""
     old, new = (
         write_study(tmp_path, name=name, more=VALID.format(more=""), high=high, rows=200)
@@ -199,7 +199,7 @@ high = {high}
 """
 
 
-def test_theorem_AMENDED_STUDY_no_name_of_a_table_makes_its_persons_a_column(tmp_path: Path) -> None:
+def test_theorem_AMENDED_STUDY_no_name_of_a_table_makes_persons_a_column(tmp_path: Path) -> None:
     """Mutant: ``_may_change`` that takes every fact with ``.columns.`` in its name for one of a column."""
     said = {"old": (2, 9), "bound": (2, 10), "persons": (5, 9), "one": (2, 9)}
     files = {name: tmp_path / f"{name}.toml" for name in said}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import Guarantee
-from how_often import often
 from literature.approximate_filter import DELTA_UNITS, ApproximateFilter, Spent
+from support.tries import often
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -91,7 +91,7 @@ MENUS: list[Menu] = [
 @pytest.mark.parametrize(
     ("epsilon", "delta", "aside"), [("2", "0.1", "0.04"), ("1.5", "0.3", "0.05"), ("1", "0.5", "0.1")]
 )
-def test_theorem_APPROXIMATE_FILTER_no_adaptive_analyst_beats_the_guarantee(
+def test_theorem_APPROXIMATE_FILTER_no_adaptive_analyst_beats_it(
     menu: Menu, epsilon: str, delta: str, aside: str
 ) -> None:
     assert worst_delta(filter_of(epsilon, delta, aside), menu, float(epsilon)) <= float(Fraction(delta))
@@ -127,7 +127,7 @@ def test_theorem_APPROXIMATE_FILTER_the_test_would_see_a_wrong_filter(wrong: typ
     assert worst_delta(mutant, menu, 5.0) > 0.01 >= worst_delta(right, menu, 5.0)
 
 
-def test_theorem_APPROXIMATE_FILTER_thousands_of_adaptive_sequences_stay_within_the_limit() -> None:
+def test_theorem_APPROXIMATE_FILTER_thousands_of_sequences_stay_within_it() -> None:
     """Exactly: one charge of a sequence that was rounded down would be seen."""
     random = Random(17)
     for _ in range(often(2_500, 10_000)):

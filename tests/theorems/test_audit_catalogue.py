@@ -19,8 +19,8 @@ from adyton.audit.page import page
 from adyton.audit.report import AuditReport, audit_named, try_one
 from adyton.errors import InvalidRequest
 from adyton.transports.cli.app import app
-from how_often import often
-from seeded import SeededByHash
+from support.randomness import SeededByHash
+from support.tries import often
 
 TARGET = target_of()  # its tables are loaded once
 KEYS = ["mechanism", "claim", "lower_bound", "samples", "confidence", "verdict", "power", "event"]

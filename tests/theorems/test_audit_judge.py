@@ -147,7 +147,7 @@ def test_theorem_AUDIT_TRADE_OFF_on_a_claim_that_is_attained() -> None:
     assert found <= MOST
 
 
-def test_an_auditor_that_judged_on_the_samples_it_learned_from_would_be_caught() -> None:
+def test_an_auditor_that_judged_on_what_it_learned_from_would_be_caught() -> None:
     """The calibration has teeth: events found and judged on one half make an alarm nearly every time."""
     found = 0
     for seed in range(RUNS):

@@ -22,21 +22,21 @@ from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.kernel import noisy, paid
 from adyton.kernel.noise import Bits
-from adyton.kernel.privacy import ADJACENCIES, Adjacency, Guarantee, PrivacyUnit
+from adyton.kernel.privacy import ADJACENCIES, Adjacency
 from adyton.kernel.schema import CategoryColumn, IntegerColumn, Table
 from adyton.planning.plan import PricedBatch
 from adyton.study import Study
-from how_often import LONG
-from kept_rows import open_kept
-from seeded import SeededByHash
+from support.curators import open_kept
+from support.randomness import SeededByHash
+from support.tries import LONG
+from support.worlds import study_with
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
 QUERY = "SELECT region, SUM(age) FROM people GROUP BY region"
 
 
 def study(adjacency: Adjacency = "replace-one", accounting: str = "gdp") -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 100)
-    return Study(TABLE, PrivacyUnit(adjacency), Guarantee(Fraction(10), delta), accounting)
+    return study_with(TABLE, accounting, adjacency, 10, Fraction(1, 100))
 
 
 def people(*ages: float) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from adyton.kernel.privacy import ADJACENCIES, Adjacency, BoundedRangeCost, Pure
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
-from how_often import crossed
+from support.tries import crossed
 
 ONE = Fraction(1)
 EPSILONS = [Fraction(text) for text in ("1/1000", "1/5", "1", "3", "9", "40")]
@@ -93,7 +93,7 @@ def test_theorem_BOUNDED_RANGE_on_every_pair_of_small_tables(adjacency: Adjacenc
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_theorem_BOUNDED_RANGE_the_price_in_gdp_is_attained_by_two_candidates(epsilon: Fraction) -> None:
+def test_theorem_BOUNDED_RANGE_the_price_in_gdp_is_attained_by_two(epsilon: Fraction) -> None:
     """One leads by a point before, the other after: nothing below the price would do, by a billionth."""
     selection = ExponentialMechanism(("a", "b"), epsilon, ScoreSensitivity.of_counts("replace-one"))
     with mp.workdps(50):
@@ -111,7 +111,7 @@ def test_theorem_BOUNDED_RANGE_a_tenth_less_in_zcdp_is_refuted(epsilon: Fraction
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_theorem_BOUNDED_RANGE_no_pair_of_two_outputs_is_worse_than_the_symmetric_one(
+def test_theorem_BOUNDED_RANGE_no_pair_of_outputs_is_worse_than_symmetric(
     epsilon: Fraction,
 ) -> None:
     """All places of the interval of log-likelihood ratios; the claim is the sup over x of F(x+h) - F(x-h)."""
@@ -134,7 +134,8 @@ def test_theorem_BOUNDED_RANGE_the_slope_falls_at_every_place() -> None:
             a = b
 
 
-def test_theorem_BOUNDED_RANGE_is_never_dearer_than_pure_and_permute_and_flip_does_not_have_it() -> None:
+def test_theorem_BOUNDED_RANGE_is_never_dearer_than_pure() -> None:
+    """Bounded range is never dearer than pure, and permute-and-flip does not have it."""
     for epsilon in (*EPSILONS, Fraction(900)):
         ranged, pure = BoundedRangeCost(epsilon), PureCost(epsilon)
         assert ranged.pure == pure.pure

@@ -36,8 +36,8 @@ from adyton.query.released.nodes import (
     When,
     Window,
 )
-from fractions_drawn import fractions
-from how_often import often
+from support.strategies import fractions
+from support.tries import often
 
 LEVEL = 0.95
 NOT_DECLARED = Absent("not declared")

@@ -71,10 +71,9 @@ from adyton.study import Study
 from adyton.testing.engines.cases import readings_of_all_cells
 from adyton.testing.engines.meaning import condition as meaning
 from adyton.testing.engines.reference import _contribution
-from cells_shown import cell_values
-from how_often import LONG, crossed, often
-from kept_rows import open_kept
-from looked_at import told_of_each
+from support.curators import open_kept
+from support.shorthands import cell_values, told_of_each
+from support.tries import LONG, crossed, often
 
 AGE = IntegerColumn("age", -2, 3)
 PART = RealColumn("part", Fraction(0), Fraction(1), Fraction(1, 4))
@@ -218,7 +217,7 @@ def test_theorem_CELLS_THAT_CAN_MATCH_no_row_that_counts_is_left_out(
 
 
 @pytest.mark.parametrize("seed", range(often(16, 40)))
-def test_theorem_CELLS_THAT_CAN_MATCH_every_cell_is_possible_where_only_keys_are_asked_about(
+def test_theorem_CELLS_THAT_CAN_MATCH_every_cell_is_possible_if_keys_alone(
     seed: int,
 ) -> None:
     """Where the conditions read columns of the groups alone, what is kept is exactly what can match."""

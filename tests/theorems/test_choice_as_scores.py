@@ -18,7 +18,7 @@ from adyton.holdout.methods.choosing import choosing_rate
 from adyton.holdout.methods.gaussian import in_values, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.ledger import SqliteLedger
-from seeded import Seeded
+from support.randomness import Seeded
 
 N = 4000
 
@@ -106,7 +106,7 @@ def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarra
         assert holdout.verify().receipts == 6
 
 
-def test_theorem_CHOICE_AS_SCORES_chooses_as_the_exponential_mechanism_does(
+def test_theorem_CHOICE_AS_SCORES_chooses_as_the_exponential_mechanism(
     tmp_path: Path, labels: np.ndarray
 ) -> None:
     """Two models a little apart, in 150 holdouts with noise of their own.  False alarm below 1e-7."""

@@ -128,7 +128,7 @@ def test_theorem_TRANSCRIPT_COMPRESSION_best_grid() -> None:
     assert best.tolerance <= min(map(width, range(2, 400))) * (1 + 1e-9)
 
 
-def test_theorem_TRANSCRIPT_COMPRESSION_voting_analyst_with_rounded_answers() -> None:
+def test_theorem_TRANSCRIPT_COMPRESSION_voting_analyst_of_rounded_answers() -> None:
     """At the guaranteed 5 % more than 23 of 200 runs fail with probability below 1e-4."""
     rows, queries, random, wrong = 2000, 12, np.random.default_rng(4), 0
     plan = rounding_width(rows, queries, "0.05")

@@ -81,7 +81,7 @@ def test_theorem_HOEFFDING_rows_of_the_seed() -> None:
     assert hoeffding_width(26_492, "0.01") <= 0.01 < hoeffding_width(26_491, "0.01")
 
 
-def test_theorem_HOEFFDING_a_tail_too_small_for_a_float_is_not_called_impossible() -> None:
+def test_theorem_HOEFFDING_a_tail_too_small_for_a_float_is_not_impossible() -> None:
     """exp(-2 n t**2) with an exponent of 16 million: rounded up it is a small number, and never 0."""
     assert 0 < hoeffding_tail(10**7, "0.9") < 1e-300
     assert 0 < chernoff_tail(10**6, "0.1", "0.9") < 1e-300

@@ -30,8 +30,8 @@ from adyton.population.claims import CertainAfter
 from adyton.population.subset_ends import combined_ends, single_ends
 from adyton.query.sql.read import parse
 from adyton.validity.subset.tails import Before
-from how_often import crossed
-from in_bulk import in_bulk
+from support.randomness import in_bulk
+from support.tries import crossed
 
 TABLE = Table(
     "people",
@@ -198,7 +198,8 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
         assert misses.min() >= 110  # and they are not wider than they must be
 
 
-def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count_with_this_noise() -> None:
+def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count() -> None:
+    """Population ends are those of a count with this noise."""
     (reading,) = readings_of(
         parse("SELECT COUNT(*) AS n FROM people WHERE smoker", TABLE), PrivacyUnit("replace-one")
     )
@@ -261,7 +262,7 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_theorem_PRODUCT_STRATEGY_diameters_hold_for_the_matrix_written_out(seed: int) -> None:
+def test_theorem_PRODUCT_STRATEGY_diameters_hold_for_the_written_matrix(seed: int) -> None:
     rng = np.random.default_rng(seed)
     factors = [
         Strategy("any", rng.integers(-3, 4, (size + 1, size)) + np.eye(size + 1, size, dtype=np.int64) * 5)
@@ -286,7 +287,7 @@ def test_theorem_PRODUCT_STRATEGY_diameters_hold_for_the_matrix_written_out(seed
 
 
 @pytest.mark.parametrize("strategy", ["atoms", "tree", "optimised", "marginals"])
-def test_theorem_SUBSET_VARIANCE_measured_together_has_a_final_radius_of_its_spread_or_more(
+def test_theorem_SUBSET_VARIANCE_measured_together_has_its_own_radius(
     strategy: Any,
 ) -> None:
     """Random tables, 300 releases each at a failure of 1 %: more than 20 misses of 600 would be below 1e-5."""

@@ -21,9 +21,9 @@ from adyton.planning.readings import readings_of
 from adyton.population.base import PopulationContext
 from adyton.query.nodes import Query
 from adyton.study import Study, Validity
-from how_often import often
-from populations import standing_of
-from seeded import Seeded
+from support.curators import standing_of
+from support.randomness import Seeded
+from support.tries import often
 
 AGE = IntegerColumn("age", 0, 100)
 REGION = CategoryColumn("region", ("a", "b"))
@@ -153,7 +153,7 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     assert outside.reshape(runs, 8).sum(axis=0)[:4].max() > limit
 
 
-def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() -> None:
+def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_rounding() -> None:
     """Three of 803 rows below the first point.  A fifth of all noises is rounded to 1 or more, which no
     interval holds that forgets it.  False alarm 1e-9 (binomial, 400 runs)."""
     part, exact_columns = distribution(GaussianNoise((Fraction(2, 5),))), [[3, 100, 400, 200, 100] * 2]

@@ -24,8 +24,8 @@ from adyton.population import base
 from adyton.query import description
 from adyton.study import Study, Validity
 from adyton.validity.described import described_width
-from how_often import often
-from populations import seeded
+from support.curators import seeded
+from support.tries import often
 
 STUDIES, WORDS, ROWS = often(36, 240), 600, 40
 MEDIAN_STUDIES = often(60, 1_000)
@@ -80,7 +80,7 @@ def ends(sql: str, accounting: str, words: int, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(("sql", "truth"), [(COUNT, RARE * ROWS), (MEAN, RARE * 100)], ids=["count", "mean"])
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_DESCRIBED_QUERIES_hold_for_groups_that_have_the_whole_failure(
+def test_theorem_DESCRIBED_QUERIES_hold_for_groups_with_the_whole_failure(
     sql: str, truth: float, accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More studies with a miss than the claim allows but for 1e-7 are an alarm.
@@ -98,7 +98,7 @@ def test_theorem_DESCRIBED_QUERIES_hold_for_groups_that_have_the_whole_failure(
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_DESCRIBED_QUERIES_hold_for_the_worst_of_the_medians_that_have_the_whole_failure(
+def test_theorem_DESCRIBED_QUERIES_hold_for_the_worst_of_all_medians(
     accounting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The analyst sees ``WORDS`` independent columns and asks for the median that is farthest from its place.

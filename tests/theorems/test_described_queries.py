@@ -31,7 +31,7 @@ from adyton.validity.described import (
     greatest_described_share,
     least_described_share,
 )
-from populations import standing_of
+from support.curators import standing_of
 
 BUDGET = adyton.Guarantee(epsilon=500, delta=1e-9)  # noise is no protection here: it hides nothing
 REPLACE = adyton.PrivacyUnit("replace-one")
@@ -57,7 +57,7 @@ def test_theorem_DESCRIBED_QUERIES_shares_fail_as_seldom_as_they_say(units: int,
     assert worst > math.exp(-nats) / (20 if units > 1 else 1.01)
 
 
-def test_theorem_DESCRIBED_QUERIES_units_of_different_laws_miss_no_more_often() -> None:
+def test_theorem_DESCRIBED_QUERIES_units_of_different_laws_miss_no_more() -> None:
     """Half of the units surely have the property, and half never: the sum does not move at all."""
     counts, units = np.array([500.0]), 1000
     assert least_described_share(counts, units, 5.0) < 0.5 < greatest_described_share(counts, units, 5.0)
@@ -104,7 +104,8 @@ def test_theorem_DESCRIBED_QUERIES_widths_are_the_best_of_many_tilts() -> None:
 
 
 @pytest.mark.parametrize("failure", [0.3, 1e-3, 1e-9])
-def test_theorem_DESCRIBED_QUERIES_noise_goes_beyond_its_bound_as_seldom_as_it_says(failure: float) -> None:
+def test_theorem_DESCRIBED_QUERIES_noise_goes_beyond_its_bound_as_seldom(failure: float) -> None:
+    """Noise goes beyond its bound as seldom as it says."""
     from scipy.stats import norm
 
     assert norm.sf(NormalNoise().most(failure)) <= failure
@@ -122,7 +123,7 @@ def test_theorem_DESCRIBED_QUERIES_the_failure_is_divided_once() -> None:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_DESCRIBED_QUERIES_the_failure_of_noise_is_divided_among_answers_and_values(
+def test_theorem_DESCRIBED_QUERIES_answers_and_values_share_the_noise(
     accounting: str,
 ) -> None:
     """Mutants: each value, or each answer, has all of it."""
@@ -165,7 +166,7 @@ def test_theorem_DESCRIBED_QUERIES_the_narrower_end_is_taken_and_named() -> None
 # A union over many -----------------------------------------------------------------------------------------
 
 
-def test_theorem_DESCRIBED_QUERIES_a_union_over_independent_columns_is_nearly_attained() -> None:
+def test_theorem_DESCRIBED_QUERIES_independent_columns_nearly_attain_it() -> None:
     """Thousands of independent shares, the worst of them: the union bound is not loose, Chernoff's is a bit.
 
     Missed with the nats of their number, and always without them.  False alarm: 1e-9 by a normal law.
@@ -190,9 +191,7 @@ def test_theorem_DESCRIBED_QUERIES_a_union_over_independent_columns_is_nearly_at
         ("CORR(y, x)", 5),
     ],
 )
-def test_theorem_DESCRIBED_QUERIES_several_means_share_the_weight_of_one_value(
-    value: str, means: int
-) -> None:
+def test_theorem_DESCRIBED_QUERIES_several_means_share_one_weight(value: str, means: int) -> None:
     """Mutants: each mean of a variance, or of a covariance, has all of it."""
     table = Table("t", (IntegerColumn("x", 0, 9), IntegerColumn("y", 0, 9)), rows=1000)
     known = adyton.Study(table, REPLACE, BUDGET, validity=Validity(Fraction(19, 20), dictionary="schema"))
@@ -247,7 +246,7 @@ def test_theorem_DESCRIBED_QUERIES_a_list_of_values_is_counted(only_descriptions
         assert holds
 
 
-def test_theorem_DESCRIBED_QUERIES_an_owner_who_looks_breaks_the_schema_and_not_the_universal_dictionary(
+def test_theorem_DESCRIBED_QUERIES_an_owner_who_looks_breaks_the_schema(
     only_descriptions: None,
 ) -> None:
     """The study file lists exactly the cities whose values sum to more than 0."""

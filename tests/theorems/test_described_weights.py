@@ -84,17 +84,17 @@ def weight(nats: float | None) -> float:
         *(OPERATORS, CONSTANTS, OF_DAYS, GROUPS, KINDS, WITH_NULL),
     ],
 )
-def test_theorem_DESCRIBED_QUERIES_every_list_of_weights_sums_to_at_most_one(weights) -> None:
+def test_theorem_DESCRIBED_QUERIES_lists_of_weights_sum_to_at_most_one(weights) -> None:
     assert all(0 < each <= 1 for each in weights.values())
     assert sum(weights.values()) <= 1
 
 
-def test_theorem_DESCRIBED_QUERIES_letters_and_fractions_sum_to_at_most_one() -> None:
+def test_theorem_DESCRIBED_QUERIES_letters_and_fractions_sum_to_at_most_1() -> None:
     assert sum(LETTERS.values()) + description.END_OF_TEXT + 0x110000 * OTHER_LETTER <= 1
     assert sum(FRACTIONS.values()) + OTHER_FRACTION <= 1
 
 
-def test_theorem_DESCRIBED_QUERIES_every_kind_of_node_has_a_weight_or_none_at_all() -> None:
+def test_theorem_DESCRIBED_QUERIES_every_kind_of_node_has_a_weight_or_none() -> None:
     """A new node without a weight fails here, before it could be asked."""
     assert {kind.__name__ for kind in get_args(NumberExpression)} == NUMBERS.keys() - {"part"}
     assert {kind.__name__ for kind in get_args(Days)} == DAYS.keys() - {"function"}
@@ -135,7 +135,8 @@ def test_theorem_DESCRIBED_QUERIES_days_sum_to_at_most_one() -> None:
     assert 0.5 < inside + outside * weight(day_nats(lattice.high + 100, lattice)) <= 1
 
 
-def test_theorem_DESCRIBED_QUERIES_whole_numbers_and_texts_sum_to_at_most_one() -> None:
+def test_theorem_DESCRIBED_QUERIES_numbers_and_texts_sum_to_at_most_one() -> None:
+    """Whole numbers and texts sum to at most one."""
     few = sum(weight(whole_nats(n)) for n in range(200_000))
     assert 0.75 < few + sum(weight(whole_nats(n * 10**k)) for n in range(1, 2000) for k in range(6, 12)) <= 1
     assert sum(weight(rational_nats(Fraction(n, d))) for n, d in coprime(300)) <= 1
@@ -200,7 +201,7 @@ def mass(dictionary: Dictionary) -> float:
     return sum(number_of_cells(queries()[text]) * weight(length) for text, length in nats.items())
 
 
-def test_theorem_DESCRIBED_QUERIES_thousands_of_queries_letter_by_letter_sum_to_at_most_one() -> None:
+def test_theorem_DESCRIBED_QUERIES_thousands_of_queries_sum_to_at_most_one() -> None:
     """Each by its canonical text, so that nothing counts twice; each cell counts by itself.
 
     Of the dictionary "schema" the words are drawn and listed by a program: see ``test_described_words``.
@@ -209,7 +210,7 @@ def test_theorem_DESCRIBED_QUERIES_thousands_of_queries_letter_by_letter_sum_to_
     assert mass(Dictionary(TINY, "universal")) <= 1
 
 
-def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() -> None:
+def test_theorem_DESCRIBED_QUERIES_registered_ones_have_half_of_all_weight() -> None:
     counts = [_asked(f" WHERE n < {k}") for k in range(1, 6)]
     listed = frozenset(canonical_value(*asked) for asked in counts)
     assert len(listed) == 5
@@ -220,7 +221,7 @@ def test_theorem_DESCRIBED_QUERIES_registered_queries_have_half_of_all_weight() 
     assert mass(Dictionary(TINY, "schema", listed)) <= 1
 
 
-def test_theorem_DESCRIBED_QUERIES_ranges_with_and_without_their_ends_share_one_weight() -> None:
+def test_theorem_DESCRIBED_QUERIES_ranges_share_a_weight_with_their_ends() -> None:
     """Of all ranges of one column between two of ten steps.  Mutant: ends that are left out for nothing."""
     column = Describer(TINY.columns)
     steps = [Constant(Fraction(step)) for step in range(10)]
@@ -298,7 +299,7 @@ def choices() -> dict[str, tuple[list[float], float]]:
     }
 
 
-def test_theorem_DESCRIBED_QUERIES_choices_inside_of_a_node_sum_to_at_most_one() -> None:
+def test_theorem_DESCRIBED_QUERIES_choices_in_a_node_sum_to_at_most_one() -> None:
     """Mutants: a number of decimals, a curve, a part of a date or a kind that is chosen for nothing."""
     for name, (differing, without) in choices().items():
         assert 0.3 < sum(math.exp(without - nats) for nats in differing) <= 1 + 1e-9, name

@@ -70,7 +70,7 @@ from adyton.query.canonical import canonical_text
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.description import Dictionary
 from adyton.study import Validity
-from how_often import LONG, often
+from support.tries import LONG, often
 
 # Every word of two tiny schemas ----------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ def nothing_but_descriptions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base.Population, "silent", lambda self, at: base.UNPROVED)
 
 
-def test_theorem_DESCRIBED_QUERIES_who_sees_the_rows_finds_no_word_of_all_that_misses(
+def test_theorem_DESCRIBED_QUERIES_who_sees_the_rows_finds_no_miss(
     nothing_but_descriptions: None,
 ) -> None:
     """Of all words of two schemas the most surprising one is asked, and the one that is nearest to its own end.

@@ -27,7 +27,7 @@ from adyton.query.nodes import Query
 from adyton.testing.engines.meaning import OUTSIDE
 from adyton.testing.engines.meaning import condition as holds
 from adyton.testing.engines.meaning import number as value_in
-from how_often import often
+from support.tries import often
 
 AGE = IntegerColumn("age", -1, 2)
 WIDE = IntegerColumn("wide", -10, 10)

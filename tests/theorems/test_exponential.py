@@ -30,8 +30,8 @@ from adyton.kernel.special.mechanisms.exponential_weights import choose
 from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
 from adyton.noise_intervals.selections import classical_chance, exp_up, exponential_chance, shortfall_of
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -112,9 +112,7 @@ def test_theorem_EXPONENTIAL_MECHANISM_on_every_pair_of_small_tables(
     assert worst > 0.6 * epsilon  # so that a tenth less caution would show on more rows
 
 
-def test_theorem_EXPONENTIAL_MECHANISM_the_claim_is_attained_in_the_limit_and_a_tenth_more_breaks_it() -> (
-    None
-):
+def test_theorem_EXPONENTIAL_MECHANISM_the_claim_is_attained_in_the_limit() -> None:
     """One candidate rises and all others fall: with many others the ratio comes as near to exp(epsilon) as
     you like, so a mechanism with a rate of 1.1 times as much is refuted.
     """
@@ -128,7 +126,8 @@ def test_theorem_EXPONENTIAL_MECHANISM_the_claim_is_attained_in_the_limit_and_a_
     assert loss(ONE * 11 / 10) > 1.09
 
 
-def test_theorem_EXPONENTIAL_MECHANISM_monotone_form_is_refuted_when_rows_are_replaced() -> None:
+def test_theorem_EXPONENTIAL_MECHANISM_monotone_form_fails_if_rows_change() -> None:
+    """The monotone form is refuted when rows are replaced."""
     careless = ExponentialMechanism((0, 1, 2), ONE, MONOTONE)
     worst = worst_ratio(neighboring(APPROVALS, 3, "replace-one"), lambda t: careless.law(approvals(t)))
     assert worst > 1.2
@@ -157,7 +156,7 @@ def test_theorem_EXPONENTIAL_MECHANISM_the_price_that_sells_best() -> None:
     assert selection.release([revenue(offers, p) for p in PRICES], bits) in PRICES
 
 
-def test_theorem_DECLARED_RANGE_candidates_taken_from_the_data_give_a_row_away() -> None:
+def test_theorem_DECLARED_RANGE_candidates_from_the_data_give_a_row_away() -> None:
     """Prices that are the offers themselves: without Bob a price of 4 cannot be released, with him it can, so
     no epsilon holds.  Declared prices keep the guarantee on the same tables.
     """
@@ -194,7 +193,7 @@ def test_theorem_EXPONENTIAL_UTILITY_hair_colours(others: tuple[int, ...], true:
     assert classical <= Fraction(27, 1000)
 
 
-def test_theorem_EXPONENTIAL_UTILITY_hair_colours_when_people_are_added_or_removed() -> None:
+def test_theorem_EXPONENTIAL_UTILITY_hair_colors_when_people_come_or_go() -> None:
     """Counts then all move the same way, and half the noise is enough."""
     selection = ExponentialMechanism(HAIR, TENTH, ScoreSensitivity.of_counts("add-remove"))
     assert 1 - selection.law([500, 400, 400, 400])[0] == pytest.approx(1.4e-4, abs=5e-6)

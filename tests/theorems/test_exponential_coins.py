@@ -17,7 +17,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.special.mechanisms import exponential_weights
 from adyton.kernel.special.mechanisms.coins import below, exp_bounds, lies_below
 from adyton.kernel.special.mechanisms.exponential_weights import choose, enclose, flip
-from seeded import Seeded
+from support.randomness import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 RATIONALS = st.builds(Fraction, st.integers(0, 10**12), st.integers(1, 10**12)) | st.builds(
@@ -158,7 +158,7 @@ def as_words(number: int, total: int) -> list[int]:
 @example(Fraction(1, 2), [(0, 1), (400, 2**62 - 1), (3, 1)])
 @example(Fraction(300), [(0, 5), (1, 2**62 - 1)])
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_theorem_EXPONENTIAL_WEIGHTS_the_ends_of_each_share_are_where_they_should_be(
+def test_theorem_EXPONENTIAL_WEIGHTS_ends_of_shares_are_in_their_places(
     rate: Fraction, pairs: list[tuple[int, int]]
 ) -> None:
     """A number in the certain part of share i gives i; one in the doubtful part is decided by the true weight."""
@@ -194,7 +194,7 @@ def _certain(least: list[int], most: list[int]) -> int:
 
 
 @pytest.mark.parametrize("widths", [[1, 1], [3, 5], [7, 1], [1, 2**61 + 1]])
-def test_theorem_EXPONENTIAL_WEIGHTS_a_doubtful_unit_is_decided_by_further_digits(widths: list[int]) -> None:
+def test_theorem_EXPONENTIAL_WEIGHTS_further_digits_decide_a_doubtful_unit(widths: list[int]) -> None:
     rate, gaps = Fraction(1, 3), [0, 5]
     least, most, places = ends(gaps, rate, widths)
     with mpmath.workprec(600):
@@ -211,7 +211,8 @@ def test_theorem_EXPONENTIAL_WEIGHTS_a_doubtful_unit_is_decided_by_further_digit
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 10**9), Fraction(1, 3), Fraction(2)])
-def test_theorem_EXPONENTIAL_WEIGHTS_a_coin_of_many_reads_on_until_its_digits_decide(rate: Fraction) -> None:
+def test_theorem_EXPONENTIAL_WEIGHTS_a_coin_reads_on_until_it_is_decided(rate: Fraction) -> None:
+    """A coin of many reads on until its digits decide."""
     gap = max(1, int(3 / rate) // 2)
     with mpmath.workprec(600):
         whole = int(mpmath.ldexp(exp_of(rate * gap), 61 + 128))
@@ -240,7 +241,7 @@ def test_theorem_EXPONENTIAL_WEIGHTS_fit_their_law(rate: Fraction) -> None:
     assert fit(taken, p / p.sum()) > ALARM
 
 
-def test_theorem_EXPONENTIAL_WEIGHTS_many_weights_with_widths_fit_their_law() -> None:
+def test_theorem_EXPONENTIAL_WEIGHTS_many_weights_with_widths_fit() -> None:
     """A hundred thousand weights: the running totals pass 2**64, and blocks of the tables meet."""
     gaps, rate = np.arange(100000, dtype=np.uint64), Fraction(1, 30000)
     widths = 1 + gaps % 7

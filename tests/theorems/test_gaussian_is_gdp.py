@@ -39,7 +39,7 @@ def test_theorem_GAUSSIAN_IS_GDP_rounded_on_the_integers(sigma: float, sensitivi
         assert hockey_stick(q, p, epsilon) <= delta_up(mu, epsilon) + TOLERANCE
 
 
-def test_theorem_GAUSSIAN_IS_GDP_is_attained_so_the_test_would_see_a_smaller_mu() -> None:
+def test_theorem_GAUSSIAN_IS_GDP_is_attained_so_a_smaller_mu_is_seen() -> None:
     sigma, sensitivity = 50.0, 120
     p, q = rounded(sigma, sensitivity, 900), rounded(sigma, 0, 900)
     mu = sensitivity / sigma

@@ -105,9 +105,10 @@ def test_theorem_GDP_FILTER_no_adaptive_noise_level_beats_the_limit(
 
 @settings(deadline=None, max_examples=15)
 @given(totals, shares, st.floats(0, 3), inner_levels, signs)
-def test_theorem_GDP_FILTER_spending_everything_is_one_gaussian_however_it_is_divided(
+def test_theorem_GDP_FILTER_spending_everything_is_one_gaussian(
     mu: float, share: float, ratio: float, levels: list[float], sign: int
 ) -> None:
+    """Spending everything is one Gaussian, however it is divided."""
     epsilon = ratio * mu
     found = three_steps(epsilon, mu * math.sqrt(share), mu**2 * (1 - share), steps(levels), sign)
     assert found == pytest.approx(delta_up(mu, epsilon), rel=TOLERANCE)

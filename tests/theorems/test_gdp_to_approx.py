@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import erfcx
 
 from adyton.kernel.accounting.gaussian import delta_up, epsilon_up, mu_down
-from how_often import often
+from support.tries import often
 
 mus = st.floats(-9, math.log10(50)).map(lambda x: 10**x)
 epsilons = st.floats(-9, math.log10(700)).map(lambda x: 10**x)

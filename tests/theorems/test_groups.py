@@ -69,7 +69,7 @@ def renyi(p: Law, q: Law, alpha: float) -> float:
 
 
 @pytest.mark.parametrize("digits", [1, 10, 30, 50, 60, 70, 100, 400])
-def test_theorem_GROUP_PRIVACY_never_forgets_delta_however_small_epsilon_is(digits: int) -> None:
+def test_theorem_GROUP_PRIVACY_never_forgets_delta_if_epsilon_is_small(digits: int) -> None:
     """e**epsilon - 1 is lost among 200 bits from some digits on: then it is refused, never guaranteed."""
     one = Guarantee(Fraction(1, 10**digits), Fraction(1, 10**9))
     try:

@@ -22,7 +22,7 @@ from adyton.holdout.methods.guess_and_check import (
 from adyton.kernel.noise import SystemBits
 from adyton.lab.adaptivity.holdout_machines import first_state, next_answer
 from adyton.validity.textbook.concentration import hoeffding_width
-from how_often import LONG
+from support.tries import LONG
 
 BITS = SystemBits()
 
@@ -51,9 +51,10 @@ def test_theorem_GUESS_AND_CHECK_the_failures_of_all_histories_sum_to_beta(depth
 
 
 @given(st.integers(0, 8000), st.fractions(0, 1), st.integers(0, 50), st.integers(0, 6))
-def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_do_not_stray(
+def test_theorem_GUESS_AND_CHECK_answers_are_tolerable_if_items_stay_near(
     total: int, guess: Fraction, asked: int, failed: int
 ) -> None:
+    """An answer is within the tolerance if the items do not stray."""
     made = machine(4000)
     watch, _ = made.measurement.begin(lambda _: (), BITS)
     state = {"asked": asked + failed, "failed": failed, "answers": 7**failed, "watch": watch}
@@ -69,7 +70,7 @@ def test_theorem_GUESS_AND_CHECK_an_answer_is_within_the_tolerance_if_the_items_
     assert reply.said == "answered" or reply.value == guess
 
 
-def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() -> None:
+def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_bad_ones_end_it() -> None:
     made = machine(4000)
     half = np.array([0, 2] * 2000, dtype=np.uint16)
     state = first_state(made, BITS)
@@ -189,7 +190,8 @@ def test_theorem_GUESS_AND_CHECK_goes_on_in_every_order(
             assert answered(made, order, near) == queries
 
 
-def test_theorem_GUESS_AND_CHECK_more_queries_or_a_nearer_guess_allow_fewer_wrong_ones() -> None:
+def test_theorem_GUESS_AND_CHECK_more_or_nearer_guesses_may_fail_less() -> None:
+    """More queries, or a nearer guess, allow fewer wrong ones."""
     frame, tolerance = machine(10**5).frame, Fraction(1, 10)
     by_queries = [
         most_wrong_guesses(frame, tolerance, k, Fraction(1, 20)) for k in (100, 10**3, 10**4, 10**9)

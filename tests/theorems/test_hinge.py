@@ -173,7 +173,9 @@ def test_theorem_CENTRED_HINGE_one_fair_bit(mu: float, failure: float) -> None:
     assert lumped(failure, sigma) <= width
 
 
-def test_theorem_CENTRED_HINGE_one_fair_bit_refutes_what_is_a_little_too_small() -> None:
+def test_theorem_CENTRED_HINGE_one_fair_bit_refutes_what_is_too_small() -> None:
+    """One fair bit refutes what is a little too small."""
+
     def refuted(factor: float) -> int:
         return sum(lumped(f, 1 / (2 * mu)) > factor * stability_width(mu, f) for mu, f in CELLS)
 

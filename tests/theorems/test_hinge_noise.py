@@ -81,7 +81,7 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_geometric_noise_with_one_step_more(scale
 
 
 @pytest.mark.parametrize("multiplier", [gaussian_multiplier, laplace_multiplier])
-def test_theorem_NOISE_GIVEN_TRANSCRIPT_certifies_no_failure_that_floats_cannot_hold(
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_certifies_nothing_beyond_floats(
     multiplier: Callable[..., float],
 ) -> None:
     """Not even where it comes from many queries.  Mutant: Laplace's logarithm of any share, which overflows."""

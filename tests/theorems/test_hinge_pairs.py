@@ -128,7 +128,7 @@ def test_theorem_HINGE_OF_A_PAIR_geometric_noise_is_below_its_gaussian(
 
 
 @pytest.mark.literature
-def test_theorem_HINGE_OF_A_PAIR_a_phantom_between_integers_breaks_randomized_response() -> None:
+def test_theorem_HINGE_OF_A_PAIR_a_phantom_between_integers_breaks_it() -> None:
     """A count with noise 1: the ratio is 1 - tanh(1/2) or 1 + tanh(1/2), so it leaves exp(-1/2)..exp(1/2)."""
     phantom, law = geometric_law(1.0, 0.5, 80), geometric_law(1.0, 0, 80)
     ratio = law / phantom

@@ -23,8 +23,8 @@ from adyton.kernel.noise import rounded_gaussian
 from adyton.kernel.special.scores import ScoreBlocks
 from adyton.lab.adaptivity.holdout_machines import shown
 from adyton.noise_intervals.laws import gaussian_tail
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 NINE, GOOD, BEST = Fraction(9, 10), Fraction(97, 100), Fraction(99, 100)
 
@@ -71,9 +71,10 @@ def test_theorem_HOLDOUT_SCORES_as_many_as_the_acceptance_table(
 
 
 @pytest.mark.parametrize("expected", [None, GOOD])
-def test_theorem_HOLDOUT_SCORES_decreasing_noise_gives_more_and_anytime_fewer_scores(
+def test_theorem_HOLDOUT_SCORES_decreasing_noise_gives_more_anytime_fewer(
     expected: Fraction | None,
 ) -> None:
+    """Decreasing noise gives more scores, and anytime fewer."""
     constant = planned(20_000, "0.05", expected)
     decreasing = planned(20_000, "0.05", expected, noise="decreasing")
     anytime = planned(20_000, "0.05", expected, anytime=True)
@@ -108,7 +109,7 @@ def test_theorem_HOLDOUT_SCORES_so_many_scores_have_about_the_least_width(
         {"anytime": True},
     ],
 )
-def test_theorem_HOLDOUT_SCORES_levels_of_all_scores_sum_to_at_most_the_failure(
+def test_theorem_HOLDOUT_SCORES_levels_sum_to_at_most_the_failure(
     wish: dict[str, object],
 ) -> None:
     """Score by score, as they are used; and most of the failure is used, but for anytime."""

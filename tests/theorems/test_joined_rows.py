@@ -35,8 +35,8 @@ from adyton.kernel.terms.names import joined
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.study import PrivateTable, Study
-from how_often import often
-from kept_rows import open_kept
+from support.curators import open_kept
+from support.tries import often
 
 WARD = CategoryColumn("ward", ("a", "b"))
 PEOPLE = Table("people", (WARD, IntegerColumn("x", 0, 3)), person="pid")
@@ -159,9 +159,7 @@ GROUPED: list[tuple[tuple[Any, ...], Callable[[int, int], int]]] = [
 
 
 @pytest.mark.parametrize(("r", "s"), [(1, 3), (2, 1), (1, 1), (2, 2)])
-def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables_have_own_rows(
-    r: int, s: int
-) -> None:
+def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_own_rows(r: int, s: int) -> None:
     """Counts of persons and sums of persons of all databases, with and without each person: never farther than
     is paid, and as far on one of them.
 
@@ -189,7 +187,8 @@ def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables
     assert farthest[::2] == [most(r, s) for _, most in GROUPED]
 
 
-def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that_it_belongs_to() -> None:
+def test_theorem_JOINED_ROWS_a_public_column_is_one_of_the_table_it_joins() -> None:
+    """A column of a public table is one of the table that it belongs to."""
     big = BooleanColumn("big")
     unit = PrivacyUnit("add-remove", "pid", 1)
     asked = Study(PEOPLE, unit, BUDGET, further=(PrivateTable(VISITS, 5),))

@@ -37,7 +37,8 @@ from adyton.planning.price import Pricing, price_of
 from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.study import Study, discovery_failure
-from how_often import crossed
+from support.tries import crossed
+from support.worlds import study_with
 
 CITY = TextColumn("city")
 TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)
@@ -59,7 +60,7 @@ def tail(noise: GaussianNoise | GeometricNoise, m: int) -> mpmath.mpf:
     exponent=st.floats(0.5, 240),
     touched=st.integers(1, 50),
 )
-def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_guarantee(
+def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_suffices(
     kind: type[GaussianNoise] | type[GeometricNoise], scale: float, exponent: float, touched: int
 ) -> None:
     """By exact tails: never too low, and not a step above the least, but for rounding in the ninth digit."""
@@ -202,7 +203,7 @@ def test_theorem_KEY_SELECTION_covers_every_pair_of_adjacency(
         assert excess(_PLANTED * failure) > 100 * _LEFT_OUT
 
 
-def test_theorem_KEY_SELECTION_is_attained_by_two_units_with_keys_of_their_own() -> None:
+def test_theorem_KEY_SELECTION_two_units_with_their_own_keys_attain_it() -> None:
     """Nothing else differs: the tables are told apart by exactly the probability that an own key is shown."""
     planted = Planted()
     made = finding(1, Fraction(1, 50) / made_share(), planted, Silent())
@@ -262,7 +263,7 @@ def test_theorem_KEY_SELECTION_what_nobody_counts_is_never_shown() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "7.3", "500"])
-def test_theorem_KEY_SELECTION_all_failures_together_stay_within_discovery_delta(epsilon: str) -> None:
+def test_theorem_KEY_SELECTION_failures_together_are_within_the_delta(epsilon: str) -> None:
     """Whatever epsilon is: the threshold does not grow with it."""
     budget = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
     study = Study(TABLE, PrivacyUnit("replace-one"), budget, discovery_delta=Fraction(1, 10**4))
@@ -283,10 +284,11 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     adjacency: Adjacency, rows: int, most_groups: int | None, touched: int
 ) -> None:
     table = replace(TABLE, person=persons(adjacency, rows).person)
-    study = Study(
+    study = study_with(
         table,
-        persons(adjacency, rows),
-        Guarantee(Fraction(2), Fraction(1, 10**3)),
+        unit=persons(adjacency, rows),
+        epsilon=2,
+        delta=Fraction(1, 10**3),
         discovery_delta=Fraction(1, 10**4),
     )
     measure = CountPersons() if most_groups else Count()

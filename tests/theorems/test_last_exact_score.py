@@ -19,8 +19,8 @@ from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
 from adyton.holdout.methods.gaussian_last import _by_coins, _log_level, last_ends
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.ledger import SqliteLedger
-from how_often import often
-from processes import APART
+from support.processes import APART
+from support.tries import often
 
 BETA = Fraction(1, 20)
 
@@ -37,7 +37,7 @@ def lent(plan: GaussianPlan, number: int, side: int) -> float:
 # The interval ----------------------------------------------------------------------------------------------
 
 
-def test_theorem_LAST_EXACT_SCORE_levels_are_lent_by_places_that_are_not_used() -> None:
+def test_theorem_LAST_EXACT_SCORE_levels_are_lent_by_unused_places() -> None:
     """For every place: levels of scores before it, and of one part c after it, sum to at most the failure."""
     for wish in (
         {"tolerance": Fraction("0.07")},
@@ -111,7 +111,7 @@ def test_theorem_LAST_EXACT_SCORE_holds_for_items_that_are_not_alike(items: int)
     assert items == 1 or max(ends) > 0.4
 
 
-def test_theorem_LAST_EXACT_SCORE_of_values_between_0_and_1_no_coins_are_counted() -> None:
+def test_theorem_LAST_EXACT_SCORE_counts_no_coins_between_0_and_1() -> None:
     """Mutants: the binomial tail for them too; what rounding values to steps can do is left out; the upper end at
     the level of the lower one.
     """

@@ -17,7 +17,7 @@ from adyton.setup.amending import amend
 from adyton.study import read_study
 from adyton.validity.last_look.best import MAIN, routes_after
 from adyton.validity.last_look.told import NoisyIntegers, ReleasedTotals
-from study_on_disk import copied, put_back, write_study
+from support.worlds import copied, put_back, write_study
 
 ROWS = 500
 
@@ -40,7 +40,7 @@ def told(curator: adyton.Curator) -> ReleasedTotals:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_theorem_LAST_LOOK_ROUTES_a_monitor_whose_answers_were_lost_is_not_counted_by_them(
+def test_theorem_LAST_LOOK_ROUTES_a_monitor_without_answers_is_not_counted(
     tmp_path: Path, accounting: str
 ) -> None:
     """Mutants: such a monitor is counted by the answers that the copy knows; the whole part is one law's."""
@@ -69,7 +69,7 @@ def test_theorem_LAST_LOOK_ROUTES_a_monitor_whose_answers_were_lost_is_not_count
 
 @pytest.mark.parametrize(("accounting", "times"), [("gdp", 1), ("zcdp", 2)])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_charged_not_by_final_radii(
+def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_charged(
     tmp_path: Path, accounting: str, times: int, adjacency: str
 ) -> None:
     """Mutants: the radius that the checkpoint knows; rho taken for mu**2."""
@@ -105,9 +105,7 @@ def test_theorem_RESTORED_LEDGER_no_radius_is_above_what_privacy_pays(adjacency:
                 assert moved.l2_radius_squared(scales) <= moved.l2_diameter_squared(scales)
 
 
-def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_monitors_halves_the_part_of_the_transcript_itself() -> (
-    None
-):
+def test_theorem_LAST_LOOK_ROUTES_possible_monitors_halve_the_transcript() -> None:
     """Two laws differ about monitors, even about those that nobody remembers.  Mutant: all of both parts."""
     known = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=(NoisyIntegers(1, 0.1),))
     forgotten = ReleasedTotals(Fraction(1, 100), Fraction(1, 10), numbers=None, forgotten=True)

@@ -84,7 +84,7 @@ BOUNDS = [PosteriorPValues, MaxInformation, InformationGiven, all_rows_exchanged
     ("rows", "epsilon"), [(1, "3"), (5, "1/2"), (200, "1/5"), (200, "1/50"), (2000, "1/20")]
 )
 @pytest.mark.parametrize("alpha", [Fraction(3, 5), TWENTIETH, Fraction(1, 1000)])
-def test_theorem_POSTERIOR_P_VALUES_no_transcript_makes_any_test_err_more_often(bound, rows, epsilon, alpha):
+def test_theorem_POSTERIOR_P_VALUES_no_transcript_makes_tests_err_more(bound, rows, epsilon, alpha):
     """For each answer by itself, although answers far outside are as telling as pure noise allows."""
     heads, prior = coins(rows)
     answers = np.unique(np.linspace(-FAR, rows + FAR, 41).round())
@@ -93,7 +93,8 @@ def test_theorem_POSTERIOR_P_VALUES_no_transcript_makes_any_test_err_more_often(
     assert max(best_rejection(prior, law, threshold) for law in after_each) <= float(alpha)
 
 
-def test_theorem_POSTERIOR_P_VALUES_with_half_of_the_exponent_it_would_be_refuted():
+def test_theorem_POSTERIOR_P_VALUES_half_of_the_exponent_is_refuted():
+    """With half of the exponent it would be refuted."""
     rows, epsilon = 200, Fraction(1, 5)
     heads, prior = coins(rows)
     law = given(prior, heads, rows + FAR, float(epsilon))
@@ -104,7 +105,7 @@ def test_theorem_POSTERIOR_P_VALUES_with_half_of_the_exponent_it_would_be_refute
 @pytest.mark.parametrize("rows", [3, 40, 5000])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 50), Fraction(1)])
 @pytest.mark.parametrize("alpha", [Fraction(1, 2), TWENTIETH, Fraction(1, 10**6)])
-def test_theorem_POSTERIOR_P_VALUES_max_information_is_never_the_better_one(rows, epsilon, alpha):
+def test_theorem_POSTERIOR_P_VALUES_max_information_is_never_better(rows, epsilon, alpha):
     moments, information = PosteriorPValues(rows, epsilon), MaxInformation(rows, epsilon)
     most = all_rows_exchanged(rows, epsilon).threshold(alpha)
     assert information.threshold(alpha) <= max(moments.threshold(alpha), most) * (1 + 1e-9)
@@ -128,7 +129,8 @@ def test_theorem_POSTERIOR_P_VALUES_numbers():
 
 @pytest.mark.parametrize("bound", [*BOUNDS, lambda rows, e: MutualInformation(rows, e**2 / 10**4)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**4), Fraction(1, 50), Fraction(1, 5)])
-def test_theorem_LAST_LOOK_ROUTES_what_a_p_value_is_worth_is_the_level_that_it_just_passes(bound, epsilon):
+def test_theorem_LAST_LOOK_ROUTES_a_p_value_is_worth_the_level_it_passes(bound, epsilon):
+    """What a p-value is worth is the level that it just passes."""
     route = bound(1000, epsilon)
     for alpha in (Fraction(1, 3), TWENTIETH, Fraction(1, 10**4)):
         threshold = route.threshold(alpha)
@@ -214,7 +216,7 @@ def best(told: ReleasedTotals, rows: int, alpha: Fraction, *, gaussian: bool = F
 @pytest.mark.parametrize("of_monitor", [Fraction(1, 20), Fraction(2)])
 @pytest.mark.parametrize("prices", [("1/20", "2"), ("1/10", "1/10"), ("1", "1/100")])
 @pytest.mark.parametrize("alpha", [Fraction(1, 3), TWENTIETH])
-def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow_the_answers(of_monitor, prices, alpha):
+def test_theorem_LAST_LOOK_ROUTES_an_analyst_whose_prices_follow(of_monitor, prices, alpha):
     """A coin decides whether to open a monitor; what it says, how exact the count is; then the best test of all.
 
     All transcripts are enumerated, the best test is found for each, and different routes win after them.
@@ -259,7 +261,8 @@ def parts_of(routes: list[Route]) -> Fraction:
 
 
 @pytest.mark.parametrize(("told", "gaussian"), IN_STUDIES)
-def test_theorem_LAST_LOOK_ROUTES_the_parts_of_the_level_never_sum_to_more_than_one(told, gaussian):
+def test_theorem_LAST_LOOK_ROUTES_parts_of_the_level_sum_to_at_most_one(told, gaussian):
+    """The parts of the level never sum to more than one."""
     assert Fraction(15, 32) <= parts_of(routes_after(told, 1000, gaussian=gaussian)) <= 1
 
 
@@ -349,7 +352,8 @@ def test_theorem_LAST_LOOK_ROUTES_the_distance_behind_a_radius(e):
 
 
 @pytest.mark.parametrize(("told", "gaussian"), IN_STUDIES)
-def test_theorem_LAST_LOOK_ROUTES_the_worth_of_a_p_value_pays_for_the_part_of_its_route(told, gaussian):
+def test_theorem_LAST_LOOK_ROUTES_a_p_value_pays_for_its_part_of_the_route(told, gaussian):
+    """The worth of a p-value pays for the part of its route."""
     for route in routes_after(told, 60, gaussian=gaussian):
         threshold = route.threshold(TWENTIETH)
         if threshold > 1e-250:
@@ -358,7 +362,7 @@ def test_theorem_LAST_LOOK_ROUTES_the_worth_of_a_p_value_pays_for_the_part_of_it
 
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("alpha", [TWENTIETH, Fraction(1, 3)])
-def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_monitor_are_counted_with_its_yes(asked, alpha):
+def test_theorem_LAST_LOOK_ROUTES_values_of_a_monitor_count_with_its_yes(asked, alpha):
     """Rows of two coins: a monitor says yes to heads of the first ones, with their exact number, nearly; a loud
     count of the second ones may follow.  Mutants: values are left out of either coded route.
     """
@@ -382,7 +386,7 @@ def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_monitor_are_counted_with_its_y
     assert sum(best_rejection(prior, column, without) for column in joint.T) > float(alpha)
 
 
-def test_theorem_LAST_LOOK_ROUTES_what_is_no_monitor_is_never_paid_for_by_what_monitors_said():
+def test_theorem_LAST_LOOK_ROUTES_monitors_never_pay_for_what_is_none():
     """A selection beside a monitor.  Mutants: its epsilon is left out; what is not counted is taken as nothing."""
     told = ReleasedTotals(Fraction(1, 100), Fraction(2), Fraction(1), 0.7, (NoisyIntegers(1, 0.1),))
     assert {route.name for route in routes_after(told, 1000, gaussian=True)} == {"subset"}

@@ -86,7 +86,8 @@ def test_theorem_SUBSET_MEANS_means_say_how_small_their_noise_may_be(monkeypatch
     assert said[0][0] <= 30 < math.hypot(30, 40 * reach) <= said[0][1]
 
 
-def test_theorem_SUBSET_MEANS_distributions_say_how_small_their_noise_may_be(monkeypatch):
+def test_theorem_SUBSET_MEANS_distributions_say_their_smallest_noise(monkeypatch):
+    """Distributions say how small their noise may be."""
     part, said = _noised("SELECT CDF(x, 4, 8, 12) AS f FROM t", 30), _said(monkeypatch)
     bins = np.array([1.0]), np.array([3.0])
     cumulated_ends(part, np.array([1_000.0]), np.array([3_000.0]), bins, CERTAIN)
@@ -114,7 +115,7 @@ def test_theorem_VARIANCE_INTERVAL_says_how_small_its_noise_may_be(monkeypatch):
 
 
 @pytest.mark.parametrize("short", [1e-3, 1e-8, 3e-10, 1e-12])
-def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_nothing(short):
+def test_theorem_SUBSET_VARIANCE_a_property_of_nearly_all_loses_nothing(short):
     """There two terms cancel, and what is left is as small as their rounding."""
     for most in (1.0, 3.0, 977.0):
         first = most * (1 - short)
@@ -122,7 +123,7 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
         assert Fraction(learned._most_spread(first, most, most, 1)) >= exact
 
 
-def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(monkeypatch):
+def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(learned, "_final_radius_of_part", lambda *_: 0)
     part = SimpleNamespace(only=_noised("SELECT COUNT(*) FROM t", 5))
@@ -136,9 +137,7 @@ def test_theorem_SUBSET_VARIANCE_after_an_answer_no_query_was_fixed_in_advance(m
     "share", [0.5, 0.9, 1.0]
 )  # of the values that are at the upper bound, the rest at the lower
 @pytest.mark.parametrize("inside", [0.1, 1.0])  # of the units that count
-def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_is_small_enough(
-    cells, share, inside
-):
+def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_small_noise(cells, share, inside):
     """Values at both bounds are as spread as can be, so that there is nothing to spare.
 
     Mutants: no room for the noise of the sum, or of the count; the square of the mean not divided among the cells;
@@ -167,7 +166,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
 
 @pytest.mark.parametrize("cells", [1, 4])
 @pytest.mark.parametrize("off", [-3.0, 3.0])
-def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(cells, off):
+def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_rows(cells, off):
     """Mutants: no room for the noise of the squares or of the count; half of what they are; other cells' noise."""
     units, scales = 5_000, (90, 700, 900)
     part = _noised("SELECT VARIANCE(x) AS v FROM t", *scales)
@@ -187,7 +186,7 @@ def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(c
 
 
 @pytest.mark.parametrize("inside", [0.02, 0.4, 0.98])
-def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_is_small_enough(inside):
+def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_small_noise(inside):
     """Mutants: no room for the noise on either side."""
     units, z, scale = 5_000, 3.0, 9
     part = _noised("SELECT COUNT(*) AS n FROM t", scale)
@@ -199,7 +198,7 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
         assert final >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
 
-def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_the_level(monkeypatch):
+def test_theorem_SUBSET_VARIANCE_every_bounded_sum_has_a_part_of_the_level(monkeypatch):
     """Two of a mean, three of a variance: the final radius rests on the noise of each."""
     seen = []
     monkeypatch.setattr(learned, "largest_normal", lambda failure: seen.append(failure) or 1.0)
@@ -213,7 +212,8 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     assert seen == [Fraction(1, 500)]
 
 
-def test_theorem_PLANNED_NOISE_queries_with_more_noise_than_the_next_are_judged_by_their_own():
+def test_theorem_PLANNED_NOISE_more_noise_than_the_next_judged_by_itself():
+    """Queries with more noise than the next are judged by their own."""
     plan = StudyPlan(100_000, 10_000, Fraction(1, 20), ANYTHING, (0.5, 0.01), (1, 10_000), rising=False)
     assert plan.tolerance >= plan.width(1)
 

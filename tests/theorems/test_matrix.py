@@ -33,9 +33,8 @@ from adyton.textbook.matrix import (
     GeometricMatrix,
     rounded_variance,
 )
-from in_bulk import in_bulk
 from literature.marginals import Marginals
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
 
 SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
 WORKLOADS: list[LinearQueries] = [
@@ -59,7 +58,7 @@ def _moves(cells: int, adjacency: Adjacency) -> list[tuple[np.ndarray, np.ndarra
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("matrix", SMALL, ids=str)
-def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_gaussian_form_by_its_joint_law(
+def test_theorem_MATRIX_MECHANISM_PRIVACY_gaussian_form_by_its_joint_law(
     matrix: np.ndarray, adjacency: Adjacency
 ) -> None:
     """Both rows together, all neighbors: never easier to tell apart than mu says, and some by nearly that."""
@@ -102,9 +101,10 @@ def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_pure_form_by_every_output(
 
 
 @pytest.mark.parametrize("strategy", [identity(6), tree(6, 2), wavelet(6)], ids=lambda s: s.name)
-def test_theorem_MATRIX_MECHANISM_PRIVACY_what_is_released_is_the_measured_integer_and_its_noise(
+def test_theorem_MATRIX_MECHANISM_PRIVACY_releases_integers_and_noise(
     strategy: Strategy,
 ) -> None:
+    """What is released is the measured integer and its noise."""
     histogram = np.array([5, 0, 7, 1, 0, 10**12])
     exact = [sum(int(a) * int(x) for a, x in zip(row, histogram, strict=True)) for row in strategy.matrix]
     loud = GaussianMatrix(strategy, Fraction(37, 4), steps=3)
@@ -147,7 +147,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_the_variances_of_the_noises(sigma: float
     assert geometric_variance(sigma) == pytest.approx(by_sum, rel=1e-9, abs=1e-12)
 
 
-def test_theorem_MATRIX_MECHANISM_ERROR_is_the_exact_covariance_on_a_small_case() -> None:
+def test_theorem_MATRIX_MECHANISM_ERROR_is_the_covariance_on_a_small_case() -> None:
     """W A^+ written out by numpy's own pseudo-inverse."""
     workload, strategy = Ranges(6), tree(6, 2)
     rows = [[float(i <= c <= j) for c in range(6)] for i in range(6) for j in range(i, 6)]
@@ -161,7 +161,8 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_the_exact_covariance_on_a_small_case(
     assert np.allclose(mechanism.answers(workload, released), inference @ released / 2)
 
 
-def test_theorem_MATRIX_MECHANISM_ERROR_at_a_price_is_trace_times_sensitivity_over_price() -> None:
+def test_theorem_MATRIX_MECHANISM_ERROR_is_trace_by_sensitivity_and_price() -> None:
+    """The error at a price is trace times sensitivity over price."""
     workload, price = Ranges(20), Fraction(1, 7)
     for strategy, adjacency in itertools.product((identity(20), tree(20, 3), wavelet(20)), ADJACENCIES):
         predicted = GaussianMatrix.for_cost(strategy, adjacency, price).predicted_error(workload)
@@ -226,7 +227,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_pay_for_rounding(sigma: Frac
     assert sum(gaussian_pmf(float(sigma), z) for z in inside) >= 0.95
 
 
-def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured() -> None:
+def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_nothing_is_measured() -> None:
     total = Strategy("total", np.ones((1, 4), dtype=np.int64))
     assert error_factor(IdentityQueries(4), total) == math.inf
     assert error_factor(ExplicitQueries([[1, 1, 1, 1]]), total) == pytest.approx(1.0)
@@ -239,7 +240,7 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured()
 
 
 @pytest.mark.parametrize("large", [1, 1000, 2**20])
-def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_one_small_query_was_not_measured(
+def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_for_what_is_unmeasured(
     large: int,
 ) -> None:
     """Beside a query that is large it must not be taken for answered, with an error of 0."""

@@ -52,7 +52,7 @@ def neighboring(cells: int, adjacency: Adjacency) -> list[tuple[np.ndarray, np.n
 
 @given(rows=nonzero, adjacency=neighborhoods)
 @settings(deadline=None, derandomize=True)
-def test_theorem_STRATEGY_SENSITIVITY_equals_brute_force_over_all_adjacency(
+def test_theorem_STRATEGY_SENSITIVITY_equals_brute_force_over_adjacency(
     rows: list[list[int]], adjacency: Adjacency
 ) -> None:
     strategy = Strategy("any", np.array(rows))
@@ -80,9 +80,10 @@ def test_theorem_STRATEGY_SENSITIVITY_the_ball_holds_every_column_and_zero(rows:
 
 @given(rows=nonzero, data=st.data())
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_theorem_STRATEGY_SENSITIVITY_a_radius_is_judged_exactly_from_any_centre(
+def test_theorem_STRATEGY_SENSITIVITY_a_radius_is_exact_from_any_center(
     rows: list[list[int]], data: st.DataObject
 ) -> None:
+    """A radius is judged exactly from any center."""
     strategy = Strategy("any", np.array(rows))
     centre = data.draw(st.lists(st.integers(-9000, 9000), min_size=len(rows), max_size=len(rows)))
     points = [*zip(*rows, strict=True), (0,) * len(rows)]

@@ -112,7 +112,7 @@ def test_theorem_MAX_INFORMATION_INDEPENDENT_randomized_response(
     assert bound <= loose_independent_rows_nats(rows, str(epsilon), failure)
 
 
-def test_theorem_MAX_INFORMATION_INDEPENDENT_half_the_drift_would_be_refuted() -> None:
+def test_theorem_MAX_INFORMATION_INDEPENDENT_half_the_drift_is_refuted() -> None:
     rows, epsilon, failure = 10_000, 0.1, 0.05
     half = rows * epsilon**2 / 16 + epsilon * math.sqrt(rows * math.log(1 / failure) / 2)
     assert randomized_response(rows, epsilon, failure) > half

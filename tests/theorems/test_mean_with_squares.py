@@ -25,7 +25,7 @@ from adyton.planning.price import price_of
 from adyton.population import base
 from adyton.query.request import request_of
 from adyton.study import Study, Validity
-from populations import seeded
+from support.curators import seeded
 
 REGIONS = ("n", "s", "e", "w")
 COLUMNS = (
@@ -76,7 +76,7 @@ def test_theorem_VARIANCE_INTERVAL_squares_beside_a_mean_cost_a_twentieth(
     assert with_them.only.amount(known.rule) <= without.only.amount(known.rule) * (1 + 1e-6)
 
 
-def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little_more(
+def test_theorem_VARIANCE_INTERVAL_a_named_width_stays_and_costs_little(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known, price = study(validity=VALID), {"within": 5, "expected_rows": ROWS}
@@ -132,7 +132,7 @@ def test_squares_are_not_read_where_noise_drowns_what_rows_do(
     assert accuracy < 1 or part == without
 
 
-def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread_and_holds_the_truth(
+def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """60 studies at a confidence of one half, with a heavy tail.
@@ -206,9 +206,7 @@ def test_scales_of_squares_are_those_of_their_price() -> None:
 
 @pytest.mark.parametrize("sql", ["SELECT AVG(x) FROM t", "SELECT region, AVG(x) FROM t GROUP BY region"])
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_L2_SENSITIVITY_a_mean_with_its_squares_is_charged_for_every_pair_of_units(
-    sql: str, adjacency: str
-) -> None:
+def test_theorem_L2_SENSITIVITY_a_mean_with_squares_pays_for_every_pair(sql: str, adjacency: str) -> None:
     """Over all values of the two units, missing ones among them, in the same group or in two.
 
     Mutants: squares that cost nothing; a unit that only changes its value.
@@ -272,7 +270,7 @@ def test_theorem_SUBSET_VARIANCE_squares_beside_a_sum_cover_its_spread(
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_theorem_SUBSET_VARIANCE_the_final_radius_of_a_mean_knows_its_own_squares(adjacency: str) -> None:
+def test_theorem_SUBSET_VARIANCE_a_radius_of_a_mean_knows_its_own_squares(adjacency: str) -> None:
     """What a study records covers the rows; for values that are close together it is a third of the charge.
 
     A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.

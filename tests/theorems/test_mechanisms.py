@@ -29,8 +29,8 @@ from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.query.nodes import Query
 from adyton.study import Study
-from populations import standing_of
-from seeded import SeededByHash
+from support.curators import standing_of
+from support.randomness import SeededByHash
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(
@@ -63,7 +63,7 @@ def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_on_one_integer(sigma: float, shift: int
         assert _hockey_stick(a, b, epsilon) <= gaussian.delta_up(mu, epsilon) + 1e-13
 
 
-def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates_of_unequal_noise() -> None:
+def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates() -> None:
     """The joint law of (centred sum, count) on two neighbors; a forgotten coordinate would show."""
     sensitivity = Sensitivity(((-3, 3), (1, 1)), 1, "add-remove")
     mechanism = noise_for_cost(GaussianNoise, sensitivity, Fraction(1, 2))
@@ -202,7 +202,7 @@ def test_theorem_RATIO_INTERVAL_says_nothing_where_two_rays_are_left() -> None:
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 
 
-def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_released_integers() -> None:
+def test_theorem_POST_PROCESSING_answers_are_functions_of_what_is_released() -> None:
     """The same integers give the same rows, and each row reads its own integers only."""
     age = IntegerColumn("age", 0, 100)
     study = Study(

@@ -110,7 +110,7 @@ def test_theorem_MOMENT_BOX_holds_for_every_box_around_the_means(
 
 
 @pytest.mark.parametrize("which", WHICH)
-def test_theorem_MOMENT_BOX_no_table_is_out_of_range_and_some_are_at_its_ends(which: Which) -> None:
+def test_theorem_MOMENT_BOX_no_table_is_out_of_range_and_some_are_at_ends(which: Which) -> None:
     """All tables of up to three rows whose numbers are at the ends of the bounds, or a step from them."""
     some = list(
         itertools.product(map(Fraction, (7, 8, 11, 12)), (Fraction(-2), Fraction(-3, 2), Fraction(1)))
@@ -177,7 +177,7 @@ def _of_a_pair(adjacency: str, cells: int = 1) -> Sensitivity:
 
 
 @given(st.tuples(*[st.fractions(Fraction(1, 8), 8, max_denominator=16)] * 6))
-def test_theorem_L2_SENSITIVITY_of_two_values_their_squares_and_their_product(
+def test_theorem_L2_SENSITIVITY_of_two_values_squares_and_product(
     scales: tuple[Fraction, ...],
 ) -> None:
     """Never less than the farthest pair of many; what is added or removed is exactly as far as the corners."""
@@ -193,7 +193,7 @@ def test_theorem_L2_SENSITIVITY_of_two_values_their_squares_and_their_product(
     assert _of_a_pair("replace-one").l2_diameter_squared(scales) <= boxed.l2_diameter_squared(scales)
 
 
-def test_theorem_L1_SENSITIVITY_of_five_sums_with_equal_noise_is_hardly_more_than_needed() -> None:
+def test_theorem_L1_SENSITIVITY_of_five_sums_is_hardly_more_than_needed() -> None:
     """The noise that is used: all sums alike.  In L1 2 %, in squared L2 7 % more than the farthest pair."""
     equal = (Fraction(1),) * 5 + (Fraction(1000),)  # so much noise on the count that it does not decide
     l1, l2 = _farthest(_points(equal, 20))

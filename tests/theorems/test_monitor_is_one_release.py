@@ -125,9 +125,7 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_two_monitors_fed_in_turn(
 
 @pytest.mark.parametrize("c", [1, 2, 10])
 @pytest.mark.parametrize("monotone", [False, True])
-def test_theorem_MONITOR_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_each_run(
-    c: int, monotone: bool
-) -> None:
+def test_theorem_MONITOR_IS_ONE_RELEASE_a_new_threshold_is_a_new_release(c: int, monotone: bool) -> None:
     """Under every filter c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
     one = sparse_for_cost(Fraction(3), c, monotone=monotone, refresh=True)
     run = AboveThreshold(one.threshold_scale, one.query_scale, monotone=monotone).cost()
@@ -149,7 +147,7 @@ def test_theorem_MONITOR_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:
 @pytest.mark.parametrize("c", [1, 3])
 @pytest.mark.parametrize("reaches", [1, 2])
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_theorem_MONITOR_IS_ONE_RELEASE_validity_pays_the_epsilon_of_geometric_values_too(
+def test_theorem_MONITOR_IS_ONE_RELEASE_validity_pays_for_values_too(
     c: int, reaches: int, accounting: str
 ) -> None:
     """Each of c values is moved by the reach; the law of its noise says what that is worth.  Mutant: one value for all."""

@@ -24,7 +24,6 @@ from adyton.kernel.accounting.noisy_reading import stability_units
 from adyton.kernel.exact import units_up
 from adyton.kernel.ledger import Header, MemoryLedger
 from adyton.kernel.noise import SystemBits, two_sided_geometric
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import BooleanColumn, IntegerColumn, RealColumn, Table
 from adyton.kernel.sensitivity import Sensitivity
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
@@ -38,7 +37,8 @@ from adyton.query.request import request_of
 from adyton.study import Study
 from adyton.testing.engines.meaning import Row
 from adyton.testing.engines.reference import exact_of
-from kept_rows import kept_engine
+from support.curators import kept_engine
+from support.worlds import study_with
 
 TABLE = Table(
     "t",
@@ -73,9 +73,7 @@ ASKED: dict[str, list[tuple[str, str]]] = {
 
 
 def study(adjacency: str, accounting: str = "pure", epsilon: int = 1, rows: int = 2) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
-    budget = Guarantee(Fraction(epsilon), delta)
-    return Study(replace(TABLE, rows=rows), PrivacyUnit(adjacency), budget, accounting)  # type: ignore[arg-type]
+    return study_with(replace(TABLE, rows=rows), accounting, adjacency, epsilon)
 
 
 def fitted(known: Study, kind: Any, reach: int, most: int | None = None) -> list[Compared]:
@@ -133,9 +131,7 @@ def adjacency(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
-    kind: Any, adjacency: str
-) -> None:
+def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_where_the_number_is(kind: Any, adjacency: str) -> None:
     """Every table of up to two units, at three thresholds of each query.  Mutants: ``math.ceil`` for
     ``math.floor(...) + 1``; no ``+ 1``; a mean without ``- threshold``.
     """
@@ -153,7 +149,7 @@ def test_theorem_MONITOR_OF_SUMS_without_noise_it_is_above_where_the_number_is(
             assert found == [truth(sql, threshold, table) for table in tables], (sql, threshold)
 
 
-def test_theorem_MONITOR_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
+def test_theorem_MONITOR_OF_SUMS_what_falls_where_others_rise_is_refused() -> None:
     """Where all move the same way, the price is that of such queries alone.  Mutant: no refusal."""
     asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
     with pytest.raises(adyton.InvalidRequest, match="can be negative"):
@@ -311,7 +307,7 @@ def asker(known: Study, frame: pd.DataFrame) -> Curator:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_MONITOR_OF_SUMS_a_curator_whose_noise_is_0_tells_the_truth(
+def test_theorem_MONITOR_OF_SUMS_a_curator_without_noise_tells_the_truth(
     kind: Any, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB reads, the ledger keeps, and what is shown is the count, the sum or the excess itself."""

@@ -16,7 +16,7 @@ from adyton.monitors.pmw.guess import (
     mw_update,
 )
 from adyton.planning.coordinated.linear_query import BoxQuery, WeightedQuery
-from how_often import often
+from support.tries import often
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])
 
@@ -33,9 +33,10 @@ def relative_entropy(p: np.ndarray, log_weights: np.ndarray) -> float:
 
 @given(data=st.data(), cells=st.integers(1, 6), denominator=st.integers(1, 5), step=st.floats(-6, 6))
 @settings(deadline=None, derandomize=True, max_examples=often(120, 300))
-def test_theorem_MW_POTENTIAL_falls_by_at_least_step_times_gap_less_an_eighth_of_its_square(
+def test_theorem_MW_POTENTIAL_falls_by_step_times_gap_less_an_eighth(
     data: st.DataObject, cells: int, denominator: int, step: float
 ) -> None:
+    """The potential falls by at least step times gap less an eighth of its square."""
     p = data.draw(distributions(cells))
     before = np.log(data.draw(distributions(cells)) * 0.999 + 0.001 / cells)
     before -= math.log(np.exp(before).sum())

@@ -27,7 +27,7 @@ from adyton.planning.coordinated.range_workload import (
 from adyton.textbook import mwem
 from adyton.textbook.mwem import Mwem
 from literature.marginals import Marginals
-from seeded import Seeded
+from support.randomness import Seeded
 
 HALVES = ExplicitQueries([[Fraction(1, 2), 1], [1, 0]])
 TINY: list[LinearQueries] = [IdentityQueries(2), HALVES]
@@ -67,7 +67,7 @@ class Told:
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("workload", TINY, ids=["cells", "halves"])
-def test_theorem_MWEM_PRIVACY_no_run_of_two_rounds_tells_neighbors_apart_by_more(
+def test_theorem_MWEM_PRIVACY_no_run_tells_neighbors_apart_by_more(
     workload: LinearQueries, adjacency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every pair of selections and a grid of measured numbers, on all neighboring histograms of two units."""
@@ -138,7 +138,7 @@ def test_theorem_MWEM_PRIVACY_costs_add_up_under_every_filter() -> None:
     assert ComposedCost(((each, 3), (GaussianCost(Fraction(1)), 2))).zcdp == 3 * each.zcdp + 1
 
 
-def test_theorem_MWEM_PRIVACY_only_the_declared_noise_and_selection_are_used() -> None:
+def test_theorem_MWEM_PRIVACY_only_declared_noise_and_selection_are_used() -> None:
     """One round by hand: the same bits, the same selection, the same noise."""
     workload, histogram = Ranges(6), np.array([30, 0, 10, 0, 0, 60])
     mechanism = Mwem.for_cost(workload, Fraction(1, 25), rounds=1)
@@ -191,7 +191,7 @@ def test_theorem_MWEM_ERROR_pays_for_the_noise_of_measurements() -> None:
     assert quiet.error(2, total, 0.95) < error <= loud.error(2, total, 0.95)
 
 
-def test_theorem_MWEM_ERROR_no_round_gets_less_confidence_than_the_union_needs(
+def test_theorem_MWEM_ERROR_no_round_has_less_confidence_than_the_union(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Mutant: 1 - (1 - confidence) / 2 / rounds in floats, which is below it for some numbers of rounds."""

@@ -22,8 +22,8 @@ from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteA
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.selections import noisy_max_chance
 from adyton.textbook.noisy_max import NoisyMax
-from how_often import crossed
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -80,7 +80,7 @@ def test_theorem_REPORT_NOISY_MAX_a_tenth_less_noise_is_refuted(adjacency: Adjac
 
 
 @pytest.mark.literature
-def test_theorem_REPORT_NOISY_MAX_noise_of_scale_1_is_refuted_when_rows_are_replaced() -> None:
+def test_theorem_REPORT_NOISY_MAX_scale_1_is_refuted_if_rows_change() -> None:
     """The slides' Lap(1/epsilon) holds for counts when a row is added or removed; a replaced row lifts one
     count and lowers another, and then the loss is nearly twice epsilon.
     """
@@ -195,7 +195,7 @@ def test_theorem_NOISY_MAX_UTILITY_error_is_the_least_that_the_bound_gives(
 
 
 @pytest.mark.literature
-def test_law_one_sided_geometric_noise_is_permute_and_flip_only_if_ties_are_broken_at_random() -> None:
+def test_law_one_sided_noise_is_permute_and_flip_only_with_random_ties() -> None:
     """The whole part of exponential noise is geometric, its fraction independent of that and fair."""
     scores, q = (0, 1, 3), float(mpmath.exp(-1))
     first, fair = np.zeros(3), np.zeros(3)

@@ -41,9 +41,10 @@ from adyton.population.base import PopulationContext
 from adyton.query.nodes import Query
 from adyton.study import Study, Validity
 from adyton.testing.engines.meaning import condition, number
-from how_often import often
-from populations import standing_of
-from seeded import Seeded
+from support.curators import standing_of
+from support.randomness import Seeded
+from support.tries import often
+from support.worlds import study_with
 
 RUNS = often(60, 200)
 MOST_MISSED = binom.isf(1e-9, RUNS, 1 - LEVEL)  # of intervals at this level
@@ -124,7 +125,7 @@ MEASURES = [
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("by", [(), (REGION,)])
 @pytest.mark.parametrize("rows", [1, 2])
-def test_theorem_NOISY_SEARCH_sensitivity_of_a_comparison_equals_brute_force(
+def test_theorem_NOISY_SEARCH_sensitivity_equals_brute_force(
     measure: Quantile | Extreme, adjacency: Adjacency, by: tuple[CategoryColumn, ...], rows: int
 ) -> None:
     """All tables of one other row and a unit, all places at once in all cells: the worst is what is charged."""
@@ -213,7 +214,7 @@ def _standing() -> PopulationContext:
 
 
 @pytest.mark.parametrize("fraction", [Fraction(1, 2), Fraction(1, 100), Fraction(99, 100)])
-def test_a_search_through_levels_finds_the_exact_quantile_with_next_to_no_noise(fraction: Fraction) -> None:
+def test_a_search_through_levels_finds_the_quantile_with_hardly_any_noise(fraction: Fraction) -> None:
     values = [int(v) for v in np.random.default_rng(3).integers(-(10**9), 10**9, 120)]
     measure = Quantile(ValueOf(WIDE), fraction)
     assert levels_of(measure.value, 1) == (61036, 32768)
@@ -329,7 +330,7 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
         ("pure", Validity(Fraction(9, 10), queries=1, tolerance=Fraction(1, 4))),
     ],
 )
-def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_excludes(
+def test_theorem_NOISY_SEARCH_the_interval_holds_what_no_comparison_denies(
     accounting: str, validity: Validity
 ) -> None:
     """Worked out again, step by step: a number below -below excludes what is not above, one of above what is above.
@@ -340,8 +341,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     column, rows = IntegerColumn("age", 0, 100), 10_000
     table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace-one")
     pure, scale = accounting == "pure", 100 if accounting == "pure" else 300
-    budget = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
-    study = Study(table, unit, budget, accounting, validity=validity)
+    study = study_with(table, accounting, unit, 5, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
     (reading,) = readings_of(Query(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
     search = Search(NoisyReading(reading, noise, rounds_of(reading)))
@@ -370,7 +370,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     assert narrowed > 20
 
 
-def test_theorem_NOISY_SEARCH_no_comparison_gets_less_confidence_than_the_union_needs() -> None:
+def test_theorem_NOISY_SEARCH_no_comparison_has_less_confidence() -> None:
     """Mutant: 1 - (1 - LEVEL) / rounds in floats, which is below it for some numbers of rounds."""
     for rounds in range(1, 60):
         one = SimpleNamespace(mechanism=SimpleNamespace(error=Fraction), times=rounds)

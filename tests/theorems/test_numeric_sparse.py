@@ -19,7 +19,7 @@ from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import SparseState
 from adyton.noise_intervals.laws import geometric_log_pmf
 from adyton.noise_intervals.sparse import numeric_sparse_for_cost, sparse_for_cost
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 def machine(c: int, *, refresh: bool = False, monotone: bool = False) -> NumericSparse:

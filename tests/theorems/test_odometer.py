@@ -70,7 +70,8 @@ def test_a_running_epsilon_from_the_filter_is_no_guarantee(accounting: str, delt
     assert true_delta(known, totals, shown) > times
 
 
-def test_the_oracle_agrees_with_the_exact_delta_where_nobody_can_choose_the_moment() -> None:
+def test_the_oracle_agrees_with_the_exact_delta_if_nobody_chooses_moments() -> None:
+    """The oracle agrees with the exact delta where nobody can choose the moment."""
     known = study("gdp", "1e-6")
     for fineness in (4, 8, 16):
         total = known.allowed / UNITS_PER_ONE
@@ -94,7 +95,8 @@ def test_theorem_ZCDP_ODOMETER_the_test_would_see_a_wrong_odometer(mutant: str) 
     assert true_delta(known, totals, shown) > 1
 
 
-def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows() -> None:
+def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts() -> None:
+    """The reading follows from public facts and grows."""
     for accounting in ("gdp", "zcdp"):
         known = study(accounting, "1e-9")
         readings = [read_odometer(known, known.allowed * i // 1000) for i in (0, 1, 10, 100, 500, 1000)]
@@ -128,7 +130,7 @@ def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
     assert delta_of_coins(0.1, [0.099 * n for n in range(11)]) > 1e-4
 
 
-def test_theorem_PURE_FILTER_keys_that_are_found_have_their_delta_in_a_pure_study_too() -> None:
+def test_theorem_PURE_FILTER_keys_found_have_their_delta_in_a_pure_study() -> None:
     """All of its delta is for them: a total with delta 0 would guarantee that no own key is ever shown."""
     known = study("pure", "1e-4", discovery_delta="1e-4")
     reading = read_odometer(known, known.allowed // 4)

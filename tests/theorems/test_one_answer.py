@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -14,18 +13,13 @@ import adyton
 from adyton.errors import EngineFailed, Interrupted
 from adyton.kernel.ledger import MemoryLedger
 from adyton.kernel.noisy import NoisyQueries
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
-from adyton.study import Study
-from how_often import often
-from kept_rows import open_kept
+from support.curators import open_kept
+from support.tries import often
+from support.worlds import study_with
 
 ROWS = pd.DataFrame({"age": range(30)})
-STUDY = Study(
-    Table("people", (IntegerColumn("age", 0, 100),), 30),
-    PrivacyUnit("replace-one"),
-    Guarantee(Fraction(50), Fraction(1, 10**6)),
-)
+STUDY = study_with(Table("people", (IntegerColumn("age", 0, 100),), 30), epsilon=50)
 ASKED = "SELECT COUNT(*) FROM people WHERE age > 3"
 ENDS = ("interrupted", "engine failed", "lost with the process", "overtaken", "shown")
 

@@ -167,7 +167,7 @@ def test_theorem_MIXED_COMPOSITION_on_the_grid_is_above_and_near(seed: int) -> N
 
 
 @pytest.mark.parametrize(("e", "times"), [("0.01", 1000), ("0.001", 10_000), ("0.1", 400)])
-def test_theorem_MIXED_COMPOSITION_of_nearly_equal_epsilons_is_the_equal_one(e: str, times: int) -> None:
+def test_theorem_MIXED_COMPOSITION_of_nearly_equal_epsilons(e: str, times: int) -> None:
     """Two halves that differ in the ninth digit: the true answer lies between those of the two equal cases."""
     low, high = Fraction(e), Fraction(e) * (1 + Fraction(1, 10**9))
     found = optimal(
@@ -227,7 +227,7 @@ def test_theorem_MIXED_COMPOSITION_agrees_with_privacy_loss_distributions() -> N
     assert found >= epsilon_down([(RandomizedResponsePair(e), 1) for e in prices], 1e-6)
 
 
-def test_theorem_OPTIMAL_COMPOSITION_what_is_left_of_a_series_is_rounded_up() -> None:
+def test_theorem_OPTIMAL_COMPOSITION_the_rest_of_a_series_is_rounded_up() -> None:
     """Though the ratio of its terms is a float, 70 roundings off.  Mutant: a series up to a ratio of 1 - 1e-9."""
     for gap in np.geomspace(1e-9, 0.9, 200):
         ratio = float(1 - gap)

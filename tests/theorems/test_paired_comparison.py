@@ -17,8 +17,8 @@ from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.special.scores import ScoreBlocks
 from adyton.validity.subset.tails import Way
-from how_often import crossed
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import crossed
 
 
 def lattice(scale: float) -> tuple[np.ndarray, np.ndarray]:

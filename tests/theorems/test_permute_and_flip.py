@@ -31,8 +31,8 @@ from adyton.kernel.special.mechanisms.selection.exponential import ExponentialMe
 from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise_intervals.selections import exponential_chance, flip_chance, shortfall_of
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -111,7 +111,7 @@ def test_theorem_PERMUTE_AND_FLIP_a_rate_of_a_tenth_more_is_refuted(adjacency: A
     assert worst_ratio(neighboring(APPROVALS, 4, adjacency), lambda t: careless.law(approvals(t))) > 1.05
 
 
-def test_theorem_PERMUTE_AND_FLIP_monotone_form_is_refuted_when_rows_are_replaced() -> None:
+def test_theorem_PERMUTE_AND_FLIP_monotone_form_is_refuted_if_rows_change() -> None:
     careless = PermuteAndFlip((0, 1, 2), ONE, ScoreSensitivity(ONE, monotone=True))
     assert worst_ratio(neighboring(APPROVALS, 3, "replace-one"), lambda t: careless.law(approvals(t))) > 1.8
 
@@ -150,9 +150,7 @@ def test_theorem_PERMUTE_AND_FLIP_UTILITY_never_worse_at_any_shortfall(
 
 @pytest.mark.parametrize("gap", [1, 4, 20])
 @pytest.mark.parametrize("others", [1, 2, 6])
-def test_theorem_PERMUTE_AND_FLIP_UTILITY_expected_error_beside_the_exponential_mechanism(
-    gap: int, others: int
-) -> None:
+def test_theorem_PERMUTE_AND_FLIP_UTILITY_error_beside_the_exponential(gap: int, others: int) -> None:
     """Exact expected shortfalls: of one best candidate and some that lie ``gap`` points below it."""
     scores = [gap] + [0] * others
     shortfall = [0] + [gap] * others
@@ -186,9 +184,10 @@ def test_theorem_PERMUTE_AND_FLIP_UTILITY_is_attained_in_the_limit(best: int, ot
 
 @given(st.integers(2, 10**6), st.fractions(Fraction(1, 1000), 50), st.floats(0.01, 1 - 1e-9))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_theorem_PERMUTE_AND_FLIP_UTILITY_error_is_the_least_that_the_bound_gives(
+def test_theorem_PERMUTE_AND_FLIP_UTILITY_error_is_the_least_of_the_bound(
     number: int, epsilon: Fraction, confidence: float
 ) -> None:
+    """The error is the least that the bound gives."""
     selection = PermuteAndFlip(tuple(range(number)), epsilon, GENERAL)
     error, failure = shortfall_of(selection, confidence), 1 - Fraction(str(confidence))
     assert flip_chance(selection.rate, Fraction(error + 1), number) <= failure
@@ -210,7 +209,7 @@ class Counting(Seeded):
 
 
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
-def test_law_the_number_of_words_that_are_read_says_nothing_about_the_scores(
+def test_law_the_number_of_words_read_says_nothing_about_the_scores(
     kind: type[ExponentialMechanism[int]] | type[PermuteAndFlip[int]],
 ) -> None:
     """A sampler that tries candidates until one is accepted would need one try or a thousand."""

@@ -11,7 +11,7 @@ import pytest
 
 from adyton.kernel.accounting.noisy_reading import NoisyReading
 from adyton.kernel.exact import float_up
-from adyton.kernel.privacy import Guarantee, PrivacyUnit
+from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import IntegerColumn, Table
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
@@ -21,6 +21,7 @@ from adyton.population.subset_ends import Coin, single_ends, span_of
 from adyton.query.sql.read import parse
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before
+from support.worlds import study_with
 
 TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 40)
 
@@ -29,14 +30,14 @@ def noisy(sql: str, rows: int = 1, accounting: str = "gdp") -> tuple[Study, Nois
     """The study and the first noisy integer of a query, for units of at most so many rows."""
     person = "who" if rows > 1 else None
     table, pure = replace(TABLE, person=person), accounting == "pure"
-    budget = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
-    study = Study(table, PrivacyUnit("replace-one", person, rows), budget, accounting, validity=validity)
+    unit = PrivacyUnit("replace-one", person, rows)
+    study = study_with(table, accounting, unit, delta=Fraction(1, 10**9), validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
     return study, plan.parts[0].only
 
 
-def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:
+def test_theorem_ROUNDED_ANSWERS_an_integer_stands_for_a_whole_interval() -> None:
     """Whatever was rounded to the released integer would have had no end outside."""
     _, part = noisy("SELECT COUNT(*) FROM t WHERE age > 3")
     certain = CertainAfter(Before(Fraction(1, 50)), 40, 0.1)

@@ -30,7 +30,7 @@ from adyton.study.validity import claims_failure, gaussian_plan
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.hinge.stability import stability_width
-from populations import standing_of
+from support.curators import standing_of
 
 logs = st.floats(-40, 0)
 
@@ -173,7 +173,7 @@ def asked(
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("sql", ASKED)
-def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
+def test_theorem_CENTRED_HINGE_PLAN_noises_of_an_answer_share_the_excess(
     sql: str, rows: int, adjacency: Adjacency
 ) -> None:
     """Added up again from the widths that the curator shows: every noise, in its weight, over its own range.

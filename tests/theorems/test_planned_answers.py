@@ -29,7 +29,8 @@ from adyton.study.validity import FOR_COUNTS, FOR_THEIR_NOISE, claims_failure, g
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
-from populations import standing_of
+from support.curators import standing_of
+from support.worlds import study_with
 
 ROWS, QUERIES = 5000, 10
 LEFT = 1 - FOR_DESCRIBED - FOR_THEIR_NOISE  # of the failure, for what does not go by descriptions
@@ -44,16 +45,8 @@ TABLE = Table("t", COLUMNS, ROWS)
 def planned(
     accounting: str = "gdp", adjacency: Adjacency = "replace-one", queries: int = QUERIES, **more: Any
 ) -> Study:
-    delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**6)
     declared = Validity(Fraction(9, 10), queries=queries, tolerance=Fraction(1, 3), beyond_plan="answer")
-    return Study(
-        TABLE,
-        PrivacyUnit(adjacency),
-        Guarantee(Fraction(200), delta),
-        accounting,
-        validity=declared,
-        **more,
-    )
+    return study_with(TABLE, accounting, adjacency, 200, validity=declared, **more)
 
 
 def schedule_of(study: Study) -> PlannedSchedule:
@@ -114,7 +107,7 @@ def test_theorem_SUBSET_MEANS_every_point_of_a_distribution_keeps_its_part(fract
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
-def test_theorem_CENTRED_HINGE_PLAN_every_bin_of_a_distribution_keeps_its_part(fraction: float) -> None:
+def test_theorem_CENTRED_HINGE_PLAN_every_bin_keeps_its_part(fraction: float) -> None:
     """Geometric noise: each of the bins by itself, in its weight, with its part of the excess."""
     study = planned("pure")
     part, context = point_of(study)
@@ -132,7 +125,7 @@ def test_theorem_CENTRED_HINGE_PLAN_every_bin_of_a_distribution_keeps_its_part(f
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tolerance(
+def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_has_its_tolerance(
     accounting: str,
 ) -> None:
     """But for a step of rounding; and the tolerance is not guaranteed with room to spare.
@@ -155,7 +148,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_count_at_the_price_of_the_plan_has_its_tol
 # The number of units ----------------------------------------------------------------------------------------
 
 
-def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure() -> None:
+def test_theorem_CENTRED_HINGE_PLAN_counts_have_equal_parts_of_the_failure() -> None:
     """A count may be too low by its noise: all of them together but for a hundredth of what is left."""
     study, scale, released = planned("pure", "add-remove"), 40.0, 4321
     each = float(schedule_of(study).counting) / QUERIES
@@ -198,7 +191,7 @@ def sample() -> pd.DataFrame:
     )
 
 
-def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_interval(
+def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_it_has_an_interval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two queries were planned, and no third has a part of the excess; repeating one is no third query.
@@ -221,7 +214,7 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
 
 
 @pytest.mark.parametrize("declared", ["plan", "stability"])
-def test_theorem_HINGE_WITH_DELTA_a_study_that_may_discover_groups_has_wider_intervals(declared: str) -> None:
+def test_theorem_HINGE_WITH_DELTA_discovering_groups_widens_intervals(declared: str) -> None:
     """By 3 f / failure, f all of discovery_delta, at every level's own failure, without what is kept for descriptions."""
     discovery_delta = Fraction(5, 10**5)
     validity = (
@@ -251,7 +244,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_discover_groups_has_wider_int
         assert level.width - without.width == pytest.approx(added, rel=1e-6)
 
 
-def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() -> None:
+def test_theorem_HINGE_WITH_DELTA_a_plan_too_wide_with_keys_is_refused() -> None:
     """The tolerance is that of the answers, which pay for groups that may be discovered whether they are or not."""
     delta = Fraction(1, 6000)
     table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace-one")

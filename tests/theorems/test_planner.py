@@ -27,7 +27,7 @@ from adyton.validity.methods import ALIKE, METHODS, ROUTES, Certified, Method, d
 from adyton.validity.planner import HALF, in_words, plan
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.noise_plan import MOST
-from how_often import LONG
+from support.tries import LONG
 
 TABLE = {
     (10**4, "0.05"): {"split": 8, "rounding": 7, "laplace": 0, "jlnrss": 0, "rrsstw": 0, "hinge": 11},
@@ -297,7 +297,7 @@ def closed_form(rows: int, nats: float) -> float:
 
 
 @pytest.mark.parametrize("rows", [400, 10**4, 10**5, 10**9])
-def test_theorem_DESCRIBED_QUERIES_a_plan_has_their_width_whatever_is_asked(rows: int) -> None:
+def test_theorem_DESCRIBED_QUERIES_a_plan_has_their_width_in_any_case(rows: int) -> None:
     """As a study's intervals, without noise.  Mutants: the whole failure; one side's level for both."""
     few, many = plan(rows=rows, queries=1), plan(rows=rows, queries=10**6)
     for nats in (12, 35):
@@ -307,7 +307,7 @@ def test_theorem_DESCRIBED_QUERIES_a_plan_has_their_width_whatever_is_asked(rows
         assert (found.theorem, found.scale) == ("DESCRIBED-QUERIES", None)
 
 
-def test_theorem_DESCRIBED_QUERIES_a_share_of_one_half_has_the_widest_interval() -> None:
+def test_theorem_DESCRIBED_QUERIES_a_share_of_one_half_is_the_widest() -> None:
     """What a plan says is half of an interval of the study's bounds, and no other share has a wider one."""
     counts, units, level = np.arange(301.0), 300, 12 + math.log(2 / W)
     least = least_described_share(counts, units, level)

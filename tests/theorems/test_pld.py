@@ -129,7 +129,7 @@ def test_theorem_PLD_ROUND_OFF_numpy_keeps_the_accuracy_that_is_assumed(bits: in
     assert wrong < 1.0 * bits * UNIT_ROUNDOFF
 
 
-def test_theorem_PLD_ROUND_OFF_numpy_powers_keep_the_accuracy_that_is_assumed() -> None:
+def test_theorem_PLD_ROUND_OFF_numpy_powers_are_as_accurate_as_assumed() -> None:
     """exp(n log z) for unit factors, against extended precision."""
     z = np.fft.rfft(LaplacePair("0.3").pessimistic(step_up(0.01)).masses, 4096)
     for n in (3, 1000, 10**6):
@@ -199,9 +199,10 @@ def test_theorem_PLD_ROUND_OFF_a_gaussian_part_needs_no_lattice(
 
 @few
 @given(st.lists(finite_pairs(3), min_size=1, max_size=4), st.floats(0, 3))
-def test_theorem_PLD_ROUND_OFF_asymmetric_pairs_are_priced_in_the_worse_direction(
+def test_theorem_PLD_ROUND_OFF_asymmetric_pairs_have_the_worse_direction(
     plan: list[FinitePair], epsilon: float
 ) -> None:
+    """Asymmetric pairs are priced in the worse direction."""
     there = truth.finite([(p.first, p.second) for p in plan], epsilon)  # type: ignore[misc]
     back = truth.finite([(p.second, p.first) for p in plan], epsilon)  # type: ignore[misc]
     found = delta_up([(p, 1) for p in plan], epsilon)
@@ -238,7 +239,7 @@ def test_theorem_PLD_PRICES_A_PLAN_known_compositions(
     assert epsilon_up([(LaplacePair(e0), k)], MILLIONTH) == pytest.approx(laplace, rel=1e-5, abs=6e-6)
 
 
-def test_theorem_PLD_PRICES_A_PLAN_a_thousand_and_a_hundred_thousand_laplaces() -> None:
+def test_theorem_PLD_PRICES_A_PLAN_a_thousand_and_100_000_laplaces() -> None:
     assert 1.362925 <= epsilon_up([(LaplacePair("0.01"), 1000)], MILLIONTH) <= 1.363025
     assert epsilon_up([(LaplacePair("0.01"), 100_000)], MILLIONTH) == pytest.approx(19.38167, abs=1e-3)
     assert epsilon_up([(GaussianPair("0.02"), 1000)], MILLIONTH) == pytest.approx(2.921601, abs=5e-7)
@@ -269,7 +270,7 @@ def kairouz_oh_viswanath(e0: Fraction, k: int, lies: int) -> mpmath.mpf:
 
 @few
 @given(st.integers(2, 60), st.floats(0.01, 0.6).map(lambda x: Fraction(f"{x:.3f}")), st.data())
-def test_theorem_PLD_PRICES_A_PLAN_randomized_response_is_optimal_composition(
+def test_theorem_PLD_PRICES_A_PLAN_randomized_response_composes_optimally(
     k: int, e0: Fraction, data: st.DataObject
 ) -> None:
     lies = data.draw(st.integers(1, k // 2))

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting.pld.pld import delta_up, epsilon_up
-from how_often import often
 from literature import finite_pair
 from literature.finite_pair import FinitePair
 from literature.pld_from_below import delta_down
+from support.tries import often
 
 KNOWN = FinitePair(
     (Fraction(829, 1000), Fraction(171, 1000)),
@@ -108,7 +108,7 @@ def test_theorem_PLD_PRICES_A_PLAN_equal_laws_cost_nothing() -> None:
     assert epsilon_up([(FinitePair(half, half), 1000)], 1e-9) == 0
 
 
-def test_theorem_PLD_ROUND_OFF_unexplained_masses_of_many_kinds_are_added_without_loss() -> None:
+def test_theorem_PLD_ROUND_OFF_unexplained_masses_are_added_without_loss() -> None:
     """Each of many tiny masses is below the last digit of the largest, and together they are not.
 
     Mutant: a plain sum over the groups, which is 23 units of rounding below the truth.

@@ -20,7 +20,7 @@ from adyton.planning.coordinated.strategies import identity
 from adyton.textbook.above_threshold import AboveThreshold
 from adyton.textbook.matrix import GaussianMatrix, GeometricMatrix
 from adyton.textbook.mwem import Mwem
-from seeded import Seeded
+from support.randomness import Seeded
 
 THIRD = Fraction(1, 3)  # the nearest float is below it
 BITS = Seeded(1)

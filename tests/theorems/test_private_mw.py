@@ -24,7 +24,7 @@ from adyton.planning.coordinated.linear_query import (
     MarginalQuery,
     WeightedQuery,
 )
-from seeded import Seeded
+from support.randomness import Seeded
 
 TOTAL, DENOMINATOR = 3, 2
 QUERIES: list[LinearQuery] = [WeightedQuery([2, 1], 2), WeightedQuery([0, 2], 2), WeightedQuery([1, 0])]
@@ -104,7 +104,7 @@ def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_adjacency(relation: st
     assert max(gaps) > 0.5 * epsilon
 
 
-def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_sensitivity() -> None:
+def test_theorem_PMW_PRIVACY_neighbors_feed_integers_within_sensitivity() -> None:
     """Three positives: with the same answers so far, all else about the two runs is identical."""
     real = numeric_sparse_for_cost(Fraction(3), 3, sensitivity=DENOMINATOR)
     script: list[int | None]
@@ -120,7 +120,8 @@ def test_theorem_PMW_PRIVACY_neighbors_feed_integers_no_farther_apart_than_the_s
             assert [f[1:] for f in fed] == [f[1:] for f in fed_y]
 
 
-def test_theorem_PMW_PRIVACY_costs_what_its_machine_costs_and_halts_when_it_does() -> None:
+def test_theorem_PMW_PRIVACY_costs_and_halts_as_its_machine() -> None:
+    """Costs what its machine costs, and halts when it does."""
     machine = numeric_sparse_for_cost(Fraction(1), 3)
     plan = PrivateMwPlan(4, 1000, machine, threshold=1, gap=0.1)
     assert plan.cost() == machine.cost()
@@ -153,9 +154,7 @@ def _queries(shape: tuple[int, ...], count: int, random: np.random.Generator) ->
 
 
 @pytest.mark.parametrize(("total", "epsilon"), [(200_000, 4), (1_000_000, 1)])
-def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
-    total: int, epsilon: int
-) -> None:
+def test_theorem_PMW_ERROR_all_answers_are_within_the_bound(total: int, epsilon: int) -> None:
     """20 runs of 150 queries over 256 cells; at a true 90 % fewer than the 1e-7 quantile would be an alarm.
 
     The histogram has one heavy cell and queries are asked adaptively: after a measured answer the same
@@ -183,7 +182,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
     assert good >= binom.ppf(1e-7, runs, 0.9)
 
 
-def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_bounded() -> None:
+def test_theorem_PMW_ERROR_every_update_is_worth_its_price() -> None:
     """An adversary who always asks the worst query: the updates stay within ln(cells) / (2 gap**2)."""
     cells, total = 64, 10**7
     plan = PrivateMwPlan.for_cost(Fraction(1), cells, total, 1000, confidence=0.999)
@@ -202,7 +201,7 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
 
 
 @pytest.mark.parametrize("gap", [1e-6, 0.2])
-def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(gap: float) -> None:
+def test_theorem_PMW_ERROR_guesses_are_as_accurate_as_their_comparisons(gap: float) -> None:
     """60 runs of 40 queries with a low threshold and a wrong total, at 90 %: fewer than the 1e-7 quantile of
     good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
     """
@@ -224,7 +223,7 @@ def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(
     assert good >= binom.ppf(1e-7, runs, 0.9)
 
 
-def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() -> None:
+def test_a_marginal_counts_as_plain_weights_and_a_fit_answers_as_told() -> None:
     random = np.random.Generator(np.random.Philox(9))
     histogram = random.integers(0, 50, 60)
     for axes in ((), (1,), (0, 2), (0, 1, 2)):

@@ -84,7 +84,7 @@ def test_theorem_PURE_IMPLIES_GDP_the_simple_bound_holds_for_every_epsilon() -> 
 
 @pytest.mark.literature
 @pytest.mark.parametrize("text", ["0.01", "0.7", "3", "12"])
-def test_theorem_PURE_IMPLIES_GDP_randomized_response_touches_at_its_corner(text: str) -> None:
+def test_theorem_PURE_IMPLIES_GDP_randomized_response_touches_its_corner(text: str) -> None:
     """Type II against type I: the broken line of randomized response lies above G_mu and meets it once."""
     with mp.workdps(50):
         epsilon = Fraction(text)

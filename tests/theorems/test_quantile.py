@@ -24,9 +24,9 @@ from adyton.textbook.quantile import (
     blocks_of,
     rank_sensitivity,
 )
-from how_often import often
 from literature.private_quantiles import PrivateQuantiles, near_maximum, near_minimum
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -53,7 +53,7 @@ def of(
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("fraction", FRACTIONS)
 @pytest.mark.parametrize("offset", [0, 1, -2])
-def test_theorem_QUANTILE_SENSITIVITY_is_the_largest_move_on_all_small_tables(
+def test_theorem_QUANTILE_SENSITIVITY_is_the_largest_move_on_small_tables(
     fraction: Fraction, adjacency: Adjacency, offset: int
 ) -> None:
     """Under add-remove the number of rows moves too, and the target with it."""
@@ -67,16 +67,18 @@ def test_theorem_QUANTILE_SENSITIVITY_is_the_largest_move_on_all_small_tables(
         assert largest == rank_sensitivity(fraction, adjacency).bound
 
 
-def test_theorem_QUANTILE_SENSITIVITY_of_a_median_is_half_as_large_when_rows_come_and_go() -> None:
+def test_theorem_QUANTILE_SENSITIVITY_of_a_median_is_half_if_rows_come() -> None:
+    """The sensitivity of a median is half as large when rows come and go."""
     assert rank_sensitivity(HALF, "add-remove").bound / 2 == HALF
     assert rank_sensitivity(HALF, "replace-one").bound / 2 == 1
 
 
 @given(VALUES, st.sampled_from(FRACTIONS), st.integers(-3, 3))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_theorem_PRIVATE_QUANTILE_blocks_hold_every_candidate_once_with_its_rank(
+def test_theorem_PRIVATE_QUANTILE_blocks_hold_every_candidate_once(
     rows: list[int], fraction: Fraction, offset: int
 ) -> None:
+    """Blocks hold every candidate once with its rank."""
     low, high = -9, 9  # some rows lie outside and count as the nearer bound
     quantile = PrivateQuantile(fraction, low, high, ONE, "replace-one", offset)
     clipped = tuple(min(max(x, low), high) for x in rows)
@@ -119,21 +121,21 @@ def far_apart(fraction: Fraction, adjacency: Adjacency, epsilon: Fraction) -> fl
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("fraction", [HALF, Fraction(9, 10)])
-def test_theorem_PRIVATE_QUANTILE_the_claim_is_nearly_attained_and_a_tenth_more_breaks_it(
+def test_theorem_PRIVATE_QUANTILE_the_claim_is_nearly_attained(
     fraction: Fraction, adjacency: Adjacency
 ) -> None:
+    """The claim is nearly attained, and a tenth more breaks it."""
     assert 0.99 < far_apart(fraction, adjacency, ONE) <= 1
     assert far_apart(fraction, adjacency, Fraction(11, 10)) > 1.08
 
 
-def test_theorem_PRIVATE_QUANTILE_a_median_calibrated_for_added_rows_is_refuted_when_they_are_replaced() -> (
-    None
-):
+def test_theorem_PRIVATE_QUANTILE_a_median_of_added_rows_fails_if_replaced() -> None:
+    """A median calibrated for added rows is refuted when they are replaced."""
     careless = of(HALF, "add-remove")
     assert worst_ratio(neighboring(LATTICE, 5, "replace-one"), lambda t: careless.law(t)) > 1.2
 
 
-def test_theorem_PRIVATE_QUANTILE_ignoring_how_far_a_private_n_moves_the_target_is_refuted() -> None:
+def test_theorem_PRIVATE_QUANTILE_ignoring_a_private_n_is_refuted() -> None:
     """At 9/10 the target moves by nine tenths of a rank with every row that comes; a median's half does not do."""
     assert rank_sensitivity(Fraction(9, 10), "add-remove").bound == 9
     sized_for_a_median = ONE * 9 / 5
@@ -187,7 +189,7 @@ def distance_at(rows: list[int], v: int) -> int:
     return max(0, 4 * bisect_left(rows, v) - 3000, 3000 - 4 * bisect_right(rows, v))
 
 
-def test_theorem_PRIVATE_QUANTILE_of_the_widest_column_costs_no_more_than_its_distinct_values() -> None:
+def test_theorem_PRIVATE_QUANTILE_costs_no_more_than_distinct_values() -> None:
     """2**54 candidates: each value and each gap is one block, and within a gap the choice is uniform."""
     low, high = -(2**53), 2**53
     quantile = PrivateQuantile(HALF, low, high, Fraction(20), "replace-one")

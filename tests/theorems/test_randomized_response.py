@@ -15,7 +15,7 @@ from noise_oracle import Script
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.special.mechanisms.randomized_response import RandomizedResponse
-from seeded import Seeded
+from support.randomness import Seeded
 
 epsilons = st.fractions(Fraction(1, 1000), 30)
 shapes = [
@@ -75,7 +75,8 @@ def test_theorem_RANDOMIZED_RESPONSE_words_that_do_not_fit_are_drawn_again() -> 
     assert script.left == 1
 
 
-def test_theorem_RANDOMIZED_RESPONSE_the_bits_that_are_read_do_not_depend_on_the_values() -> None:
+def test_theorem_RANDOMIZED_RESPONSE_bits_read_do_not_depend_on_values() -> None:
+    """The bits that are read do not depend on the values."""
     mechanism = RandomizedResponse(5, Fraction(5, 7))
 
     def left(values: list[int]) -> int:
@@ -88,7 +89,7 @@ def test_theorem_RANDOMIZED_RESPONSE_the_bits_that_are_read_do_not_depend_on_the
 
 @pytest.mark.parametrize("mechanism", shapes[:2])
 @pytest.mark.parametrize("holders", [0, 1, 3])
-def test_theorem_RANDOMIZED_RESPONSE_ESTIMATOR_mean_and_variance_over_all_reports(
+def test_theorem_RANDOMIZED_RESPONSE_ESTIMATOR_mean_and_variance(
     mechanism: RandomizedResponse, holders: int
 ) -> None:
     """Three people, every list of reports with its probability: the mean is the truth, the variance as said."""
@@ -114,9 +115,10 @@ def test_theorem_RANDOMIZED_RESPONSE_ESTIMATOR_forms_of_the_literature() -> None
 
 
 @given(confidence=st.floats(0.5, 0.999999), people=st.integers(1, 12), holders=st.integers(0, 12))
-def test_theorem_RANDOMIZED_RESPONSE_ESTIMATOR_interval_covers_by_the_exact_law(
+def test_theorem_RANDOMIZED_RESPONSE_ESTIMATOR_interval_by_the_exact_law(
     confidence: float, people: int, holders: int
 ) -> None:
+    """The interval covers by the exact law."""
     holders = min(holders, people)
     mechanism = RandomizedResponse(3, Fraction(7, 10))
     one = [float(mechanism.lie), float(mechanism.truth)]

@@ -83,7 +83,7 @@ def test_theorem_RATIO_INTERVAL_ends_also_where_nothing_is_in_doubt() -> None:
     assert -1e-12 < float(low[0]) <= 0 <= float(high[0]) < 1e-12
 
 
-def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() -> None:
+def test_theorem_RATIO_INTERVAL_cells_left_out_have_the_whole_range() -> None:
     """And the others their own ends, and values within them.  Mutants: no ends, or no values, put in place."""
     query = Query(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(query, PrivacyUnit("replace-one"))

@@ -19,7 +19,7 @@ from adyton.planning.price import price_of
 from adyton.population.hinge import HingePopulation
 from adyton.query.sql.read import parse
 from adyton.study import Study, Validity
-from populations import standing_of
+from support.curators import standing_of
 
 TABLE = Table("t", (IntegerColumn("age", 0, 100),), 5000)
 

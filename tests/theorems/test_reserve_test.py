@@ -27,9 +27,8 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure
 from adyton.testing.engines.reference import in_reserve
 from adyton.validity.part_sizes import most_by_lot
-from how_often import crossed, often
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import crossed, often
 
 ROWS, COINS, ALPHA, SHARE = 300, 28, Fraction(1, 10), Fraction(2, 5)
 BUDGET = Guarantee(Fraction(500), Fraction(1, 10**9))
@@ -79,7 +78,7 @@ def rejected(study: Study, runs: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often_as_they_say(
+def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose(
     unit: PrivacyUnit,
 ) -> None:
     """False alarms: 1e-6 each, and all is seeded.  On all rows the same test is rejected nearly always."""
@@ -92,7 +91,7 @@ def test_theorem_RESERVE_TEST_nulls_that_the_answers_chose_are_rejected_as_often
 def test_the_same_test_sees_a_reserve_that_queries_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: ``kept_by`` is true of everybody while queries are asked."""
     sound = sources.kept_by
-    monkeypatch.setattr("kept_rows._engines", {})  # the mutant is in how rows are loaded
+    monkeypatch.setattr("support.curators._engines", {})  # the mutant is in how rows are loaded
 
     def leaky(reserve: Any, *others: Any) -> str:
         return sound(reserve, *others) if reserve.opened else "true"
@@ -103,7 +102,7 @@ def test_the_same_test_sees_a_reserve_that_queries_read(monkeypatch: pytest.Monk
     assert rejected(study_of(UNITS[0], FAIR), runs)[0] > binom.isf(1e-6, runs, float(ALPHA))
 
 
-def test_theorem_RESERVE_TEST_several_tests_share_alpha_whatever_depends_on_what() -> None:
+def test_theorem_RESERVE_TEST_several_tests_share_alpha_in_any_dependence() -> None:
     """The worst joint law of p-values that are valid one by one: at most one of k is below alpha / k at a time.
 
     Exactly alpha is reached by the first step, and never passed, whichever nulls are true.  Mutants: alpha for
@@ -239,7 +238,7 @@ def test_theorem_RESERVE_TEST_the_edge_is_not_below_the_share() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=IDS)
-def test_theorem_RESERVE_TEST_intervals_hold_also_after_the_outcome_is_known(unit: PrivacyUnit) -> None:
+def test_theorem_RESERVE_TEST_intervals_hold_after_the_outcome_is_known(unit: PrivacyUnit) -> None:
     """Of so many units as are read, and of shares; half of the queries come after the reserve was seen.
 
     At confidence 0.9 each study may miss as often as that says; a false alarm has probability 1e-6.

@@ -158,7 +158,7 @@ def test_theorem_RESIDUAL_STRATEGY_attains_the_singular_value_bound(size: int) -
     assert bound * (1 - 1e-9) <= cost(best, needed, "add-remove", 2) <= bound * 1.001
 
 
-def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound_without_them() -> None:
+def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound() -> None:
     """The class aside costs less than three per cent; independent noise costs a quarter more."""
     needed, apart = ({}, {})  # type: ignore[var-annotated]
     for aside, kept in ((False, needed), (True, apart)):

@@ -21,7 +21,7 @@ from adyton.setup.amending import amend
 from adyton.setup.reserve import open_reserve
 from adyton.study import read_study
 from adyton.transports.cli.app import app
-from study_on_disk import copied, put_back, query, write_study
+from support.worlds import copied, put_back, query, write_study
 
 
 @pytest.fixture
@@ -113,9 +113,10 @@ def test_theorem_RESTORED_LEDGER_ends_monitors(study: Path) -> None:
         assert curator.open_monitor(positives=1, epsilon="0.2").number == 3
 
 
-def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_checkpointed_anew(
+def test_what_is_not_behind_is_never_accepted_and_what_is_never_renewed(
     study: Path,
 ) -> None:
+    """What is not behind cannot be accepted, and what is behind cannot be checkpointed anew."""
     run = CliRunner().invoke
     assert "no checkpoint" in run(app, ["checkpoint", "accept", str(study)]).output + str(
         run(app, ["checkpoint", "accept", str(study)]).stderr
@@ -172,7 +173,7 @@ def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: 
     has=st.tuples(*[st.integers(0, 5)] * 4),
 )
 @settings(max_examples=100, deadline=None)
-def test_theorem_RESTORED_LEDGER_no_total_is_below_what_the_checkpoint_has_seen(
+def test_theorem_RESTORED_LEDGER_no_total_is_below_that_of_the_checkpoint(
     had: tuple[int, ...], has: tuple[int, ...]
 ) -> None:
     """Mutants: the pure part, or what no theorem covers, is given back."""
@@ -188,9 +189,7 @@ def test_theorem_RESTORED_LEDGER_no_total_is_below_what_the_checkpoint_has_seen(
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
-    tmp_path: Path, lost: bool
-) -> None:
+def test_theorem_RESTORED_LEDGER_opens_no_reserve_perhaps_opened_before(tmp_path: Path, lost: bool) -> None:
     """Mutants: it is opened again for another test, or amended; a reserve stays closed although no receipt was lost."""
     (tmp_path / "elsewhere").mkdir()
     checkpointed = '\n[ledger]\ncheckpoint = "elsewhere/{}.checkpoint"\n[validity]\nindependent = true\nconfidence = 0.95\nreserve = 0.4\n'

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, rounded_gaussian
 from adyton.noise_intervals.laws import gaussian_log_pmf, gaussian_pmf, gaussian_tail
-from how_often import often
-from seeded import Seeded
+from support.randomness import Seeded
+from support.tries import often
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SIGMA = st.floats(-3, 12).map(lambda x: 10.0**x)
@@ -57,14 +57,15 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_maps_every_word_as_the_oracle(
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.3, 1.0, 17.5, 1000.0, 2.0**30, 2.0**45])
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_no_word_beside_a_boundary_is_misplaced(sigma: float) -> None:
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_no_word_at_an_edge_is_misplaced(sigma: float) -> None:
+    """No word beside a boundary is misplaced."""
     for multiple in (1e-9, 0.1, 0.7, 1.1015, 1.2, 3.0, 5.0, 8.0):
         m = max(1, round(sigma * multiple))
         if m / sigma < 9:
             assert misplaced(law(sigma), lambda m: tail(sigma, m), m) == 0
 
 
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_without_its_margin_would_misplace(
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_without_margin_would_misplace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(refine, "MARGIN", 0.0)
@@ -74,9 +75,8 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_without_its_margin_would_misplace(
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 17.5, 1000.0, 2.0**35, 2.0**52])
 @pytest.mark.parametrize("sign", [0, 1])
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_reads_on_until_the_boundary_is_decided(
-    sigma: float, sign: int
-) -> None:
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_reads_on_until_it_is_decided(sigma: float, sign: int) -> None:
+    """The sampler reads on until the boundary is decided."""
     m = max(1, round(sigma / 2))
     first, second, third = digits(tail(sigma, m), 3)
     for step, expected in ((-1, m), (1, m - 1)):
@@ -97,7 +97,8 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_a_tenth_less_noise_is_noticed(sigma: f
     assert fit(drawn, lambda z: gaussian_pmf(sigma, z)) < ALARM
 
 
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_the_quantile_errs_by_a_quarter_of_what_is_assumed() -> None:
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_the_quantile_errs_by_a_quarter() -> None:
+    """The quantile errs by a quarter of what is assumed."""
     random = np.random.Generator(np.random.Philox(key=3))
     p = np.concatenate(
         [
@@ -143,7 +144,7 @@ def is_least(sigma: float, w: int, confidence: float) -> bool:
 
 @given(st.floats(-6, 15).map(lambda x: 10.0**x), st.floats(0, 30))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_printed_probabilities_are_the_true_ones(
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_printed_probabilities_are_true(
     sigma: float, multiple: float
 ) -> None:
     z = int(sigma * multiple)
@@ -155,7 +156,7 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_printed_probabilities_are_the_true_one
         assert abs(gaussian_tail(sigma, z) / tail(sigma, z) - 1) <= 1e-12
 
 
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_leading_zeros_are_followed_to_their_end() -> None:
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_follows_leading_zeros() -> None:
     """At sigma = 0.02 a magnitude of 1 lies 25 standard deviations out, at p = 2**-455."""
     assert rounded_gaussian.draw(0.02, 1, Script(*[0] * 8, 2**63)) == [1]
     assert rounded_gaussian.draw(0.02, 1, Script(*[0] * 6, 2**63)) == [0]

@@ -27,7 +27,7 @@ from adyton.validity.published.transcripts import Transcripts
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 7, 8])
-def test_theorem_ROUNDING_STUDY_no_number_of_a_cell_is_farther_from_its_middle_and_one_is_as_far(
+def test_theorem_ROUNDING_STUDY_no_number_of_a_cell_is_far_from_its_middle(
     step: int,
 ) -> None:
     """Mutant: (step - 1) // 2, which the last number of an even cell is beyond."""
@@ -44,7 +44,7 @@ def test_theorem_ROUNDING_STUDY_all_values_of_an_answer_share_its_level() -> Non
     assert population._certain(several).level == pytest.approx(population._certain(one).level / 7, rel=1e-12)
 
 
-def test_theorem_ROUNDING_STUDY_a_ratio_pays_for_four_corners_and_for_noise_that_was_cut_off() -> None:
+def test_theorem_ROUNDING_STUDY_a_ratio_pays_four_corners_and_cut_noise() -> None:
     """Mutants: all of the level for one corner; noise that is taken to be there in full."""
     known = study(500, "0.1")
     part, bits = asked(known, MEAN, scale="60")
@@ -72,7 +72,7 @@ def test_theorem_ROUNDING_STUDY_a_ratio_pays_for_four_corners_and_for_noise_that
         assert not steady.any()
 
 
-def test_theorem_ROUNDING_STUDY_the_noise_of_a_ratio_may_be_beyond_its_grids() -> None:
+def test_theorem_ROUNDING_STUDY_noise_of_a_ratio_may_be_beyond_its_grids() -> None:
     """Mutant: confidence as it is named."""
     part, _ = asked(study(500, "0.1"), MEAN, scale="60")
     mechanism: Any = part.mechanism
@@ -85,7 +85,7 @@ def test_theorem_ROUNDING_STUDY_the_noise_of_a_ratio_may_be_beyond_its_grids() -
         assert band.d >= plain.d + bottom.moved
 
 
-def test_theorem_ROUNDING_STUDY_p_values_of_a_study_pay_its_bits_and_nothing_else() -> None:
+def test_theorem_ROUNDING_STUDY_p_values_pay_its_bits_and_nothing_else() -> None:
     """After the first answer tests that are described have a part of the level, which the others lack.
 
     Mutants: bits are taken for squared radii; all of the level for either kind of tests.
@@ -118,9 +118,7 @@ def laws(grid: Grid, scale: float, exact: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("confidence", "grid"), [("0.05", "0.25"), ("0.5", "0.1"), ("0.9", "0.5")])
-def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_with_noise_exactly(
-    confidence: str, grid: str
-) -> None:
+def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_with_noise(confidence: str, grid: str) -> None:
     """Five rows of three kinds; 8 first queries at three prices, and after each answer 8 others at three prices.
 
     The chance that one of the two intervals misses is a sum over all tables and cells.

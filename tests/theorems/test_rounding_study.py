@@ -39,8 +39,8 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_THEIR_NOISE
 from adyton.validity.described import FOR_DESCRIBED
 from adyton.validity.published.transcripts import Transcripts, nats_of
-from kept_rows import open_kept
-from seeded import SeededByHash
+from support.curators import open_kept
+from support.randomness import SeededByHash
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > 50"
@@ -123,7 +123,7 @@ def test_theorem_ROUNDING_STUDY_the_noise_interval_has_the_grid_in_it(confidence
     assert binom.sf(draws - inside.sum() - 1, draws, 1 - confidence) > FALSE_ALARM
 
 
-def test_theorem_ROUNDING_STUDY_a_width_that_is_named_has_room_for_the_grid() -> None:
+def test_theorem_ROUNDING_STUDY_a_named_width_has_room_for_the_grid() -> None:
     known = study(5000)
     for sql, within in ((COUNT, 80), (MEAN, 4), ("SELECT SUM(age) AS s FROM people", 6000)):
         with open_kept(known, data=people(5000)) as curator:
@@ -270,7 +270,7 @@ def test_theorem_ROUNDING_STUDY_the_worst_of_all_analysts_exactly(
     assert worst(0.75) > 1 - float(confidence)
 
 
-def test_theorem_ROUNDING_STUDY_three_quarters_of_a_width_are_too_little_for_a_share_of_one_half() -> None:
+def test_theorem_ROUNDING_STUDY_three_quarters_of_a_width_are_too_little() -> None:
     """Not because of the grid alone: exactly, for one query that was fixed in advance, at a level of 1e-6."""
     known = study(1000, "0.005", "0.999999")
     part, _ = asked(known, scale="0.06")
@@ -349,7 +349,7 @@ def test_theorem_ROUNDING_STUDY_means_hold_where_grids_end(scale: str) -> None:
     assert np.median(high - low) < 2 * 100 / part.reading.coordinates[1].times + 1e-9
 
 
-def test_theorem_ROUNDING_STUDY_ratios_have_room_for_their_noise_and_counts_for_their_cell() -> None:
+def test_theorem_ROUNDING_STUDY_there_is_room_for_noise_and_for_a_cell() -> None:
     """Six standard deviations on either side of both ranges, none for a single number; and the count that bounds a
     mean's variance is the largest of its cell.  Mutants: no padding; the middle of the cell.
     """
@@ -428,7 +428,7 @@ def people(size: int, seed: int = 1) -> pd.DataFrame:
 # Through curators --------------------------------------------------------------------------------------------
 
 
-def test_theorem_ROUNDING_STUDY_replays_on_neighbors_and_a_planted_fault_is_found() -> None:
+def test_theorem_ROUNDING_STUDY_replays_on_neighbors_find_a_planted_fault() -> None:
     """The number behind a cell has the same noise on both tables, the charge and the bits are the same.
 
     Planted: rounded, and without noise at all.

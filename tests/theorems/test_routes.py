@@ -116,7 +116,7 @@ def test_theorem_FORKING_PATHS_of_yes_and_no_is_the_counted_tree(queries: int) -
     assert counted <= yes_no_width(1000, queries, "0.05") <= math.sqrt(2) * counted
 
 
-def test_every_route_of_the_sources_is_a_line_and_none_of_them_is_recommended() -> None:
+def test_every_route_of_the_sources_is_a_line_and_none_is_recommended() -> None:
     made = plan(rows=20_000, queries=5)
     lines = {option.method: option for option in (*made.options, *made.routes)}
     assert [route.method for route in made.routes] == [route.name for route in ROUTES]

@@ -13,7 +13,7 @@ from noise_oracle import PRECISION
 
 from adyton.kernel.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
 from adyton.kernel.noise.refine import Words
-from seeded import Seeded
+from support.randomness import Seeded
 
 Make = Callable[[float], refine.Law]
 GAUSSIAN: Make = rounded_gaussian._RoundedGaussian
@@ -54,7 +54,7 @@ def misplaced_and_open(make: Make, scale: float) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("sigma", [17.5, 1e6, 2.0**30, 2.0**45, 2.0**56])
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_the_second_look_misplaces_nothing(sigma: float) -> None:
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_a_second_look_misplaces_nothing(sigma: float) -> None:
     """Mutants: the step of Newton's method left out, or doubled; one float for each coefficient; no margin."""
     wrong, still_open, numbers = misplaced_and_open(GAUSSIAN, sigma)
     assert wrong == 0
@@ -62,7 +62,8 @@ def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_the_second_look_misplaces_nothing(sigm
 
 
 @pytest.mark.parametrize("scale", [17.5, 1e6, 2.0**30, 2.0**50])
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_the_second_look_misplaces_nothing(scale: float) -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_a_second_look_misplaces_none(scale: float) -> None:
+    """The second look misplaces nothing."""
     wrong, still_open, numbers = misplaced_and_open(GEOMETRIC, scale)
     assert wrong == 0
     assert 0 < still_open < 0.9 * numbers
@@ -85,7 +86,7 @@ class Recorded:
     [(rounded_gaussian, GAUSSIAN, 2.0**47), (two_sided_geometric, GEOMETRIC, 2.0**49)],
     ids=["ROUNDED-GAUSSIAN", "TWO-SIDED-GEOMETRIC"],
 )
-def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_many_draws_are_those_of_their_digits(
+def test_theorem_ROUNDED_GAUSSIAN_SAMPLER_many_draws_are_as_their_digits(
     sampler: Any, make: Make, scale: float
 ) -> None:
     """From this scale on every draw is in doubt: each gets 64 more digits, in its turn, and one magnitude."""

@@ -22,7 +22,7 @@ from adyton.planning.price import price_of
 from adyton.planning.selecting import SelectionPlan, plan_selection
 from adyton.query.selecting import BestOf
 from adyton.study import Study
-from ordered import ordered
+from support.shorthands import ordered
 
 ACCOUNTING_NAMES = ("gdp", "zcdp", "pure")
 VALUES = tuple(range(-2, 3))  # of the only column

@@ -232,7 +232,7 @@ def test_theorem_L2_SENSITIVITY_of_a_value_and_its_square(
     assert sensitivity.l2_diameter_squared(scales) <= boxed.l2_diameter_squared(scales)
 
 
-def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_exactly_so_far_apart() -> None:
+def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_so_far_apart() -> None:
     """The best pair is known where the roots are rational: then the bound is attained, to the last digit."""
     one = _of_a_variance(1, "replace-one")
     far = Fraction(1000)  # so much noise on the count that it does not decide
@@ -367,7 +367,7 @@ MEASURES: list[Measure] = [
 
 def _vector(query: Query, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
     """What the engine would read, by a plain loop."""
-    from strategies import evaluate_condition, evaluate_number
+    from support.strategies import evaluate_condition, evaluate_number
 
     (reading,) = readings_of(query, unit)
     keys = list(itertools.product(*map(group_values, reading.by)))
@@ -439,7 +439,7 @@ def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("by", [(), (REGION,)])
 @pytest.mark.parametrize("rows", [1, 2])
-def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
+def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_bins_as_cells(
     rows: int, by: tuple[CategoryColumn, ...], adjacency: str
 ) -> None:
     """A unit that is exchanged may leave one bin and enter another, with groups and without."""
@@ -465,7 +465,7 @@ def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
     assert float(reading.sensitivity.l2_radius_squared((ONE,))) >= least * (1 - 1e-12)
 
 
-def test_theorem_L1_SENSITIVITY_a_denominator_is_public_for_units_of_one_row_only() -> None:
+def test_theorem_L1_SENSITIVITY_a_denominator_is_public_for_one_row_only() -> None:
     """Exchanging a person of two rows for one of one row changes how many rows there are."""
     query = Query(PEOPLE, (("value", Proportion(IsTrue(SMOKER))),))
     denominators = {

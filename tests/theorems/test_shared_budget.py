@@ -31,10 +31,10 @@ from adyton.kernel.terms.leaves import OneOf
 from adyton.ledgers.shared_budget import SharedBudgetFacts
 from adyton.ledgers.shared_budget.file import SharedBudgetFile
 from adyton.study import Validity
-from kept_rows import open_kept
-from processes import APART
-from shared_budget_workers import charge_until_refused, ledger_on_disk
-from shared_budgets import SMALL, shared_budget_of, study_of
+from support.children.shared_budget import charge_until_refused, ledger_on_disk
+from support.curators import open_kept
+from support.processes import APART
+from support.worlds import SMALL, shared_budget_of, study_of
 
 DATA = pd.DataFrame({"f": [True, False] * 50})
 COUNT = "SELECT COUNT(*) FROM {} WHERE f"
@@ -76,9 +76,7 @@ def _odds(scale: float, distance: int) -> float:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_theorem_SHARED_BUDGET_the_limit_of_the_shared_budget_is_that_of_one_study_with_all_queries(
-    tmp_path: Path, accounting: str
-) -> None:
+def test_theorem_SHARED_BUDGET_the_limit_is_that_of_one_study(tmp_path: Path, accounting: str) -> None:
     """Two studies of a shared budget spend what one study would spend on the queries of both, unit by unit."""
     delta = Fraction(0) if accounting == "pure" else Fraction(1, 10**9)
     shared_budget = shared_budget_of(tmp_path / "b.ledger", delta=delta, accounting=accounting)
@@ -96,7 +94,7 @@ def test_theorem_SHARED_BUDGET_the_limit_of_the_shared_budget_is_that_of_one_stu
         assert shared.header.budget == alone.allowed
 
 
-def test_theorem_SHARED_BUDGET_two_studies_in_many_processes_never_overspend(tmp_path: Path) -> None:
+def test_theorem_SHARED_BUDGET_two_studies_in_processes_never_overspend(tmp_path: Path) -> None:
     """Accepted are exactly as many as fit, the last of them to the unit; each is in its study and the shared budget."""
     shared_budget_of(tmp_path / "shared_budget.ledger")
     with adyton.SharedBudget(tmp_path / "shared_budget.ledger") as shared_budget:
@@ -128,7 +126,7 @@ def test_theorem_SHARED_BUDGET_two_studies_in_many_processes_never_overspend(tmp
     assert sum(one.spent.units for one in shown.studies) == fits * amount
 
 
-def test_theorem_SHARED_BUDGET_shares_of_delta_for_keys_go_by_the_numbers_of_the_shared_budget(
+def test_theorem_SHARED_BUDGET_delta_for_keys_goes_by_its_own_numbers(
     tmp_path: Path,
 ) -> None:
     """By its own numbers each of two studies would use the first share of the same delta."""
@@ -204,7 +202,7 @@ def errors_of_the_attack() -> Any:
     return last
 
 
-def test_theorem_SHARED_BUDGET_an_attack_across_two_studies_misses_without_the_totals_of_the_shared_budget(
+def test_theorem_SHARED_BUDGET_an_attack_misses_without_its_totals(
     tmp_path: Path,
 ) -> None:
     """Both arms by the same curators: only what the shared budget says of the rows differs.
@@ -226,9 +224,7 @@ def test_theorem_SHARED_BUDGET_an_attack_across_two_studies_misses_without_the_t
 
 
 @pytest.mark.parametrize("kind", ["same", "related"])
-def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries(
-    tmp_path: Path, kind: str
-) -> None:
+def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study(tmp_path: Path, kind: str) -> None:
     """The third study has the interval of a study that was charged the same before, to the last digit.
 
     On the same rows by final radii; on related rows, of which answers say nothing, in full.
@@ -260,9 +256,10 @@ def test_theorem_SHARED_BUDGET_positions_are_those_of_one_study_with_all_queries
     assert width == expected
 
 
-def test_theorem_SHARED_BUDGET_a_published_test_of_one_study_ends_what_others_could_say(
+def test_theorem_SHARED_BUDGET_a_test_of_one_study_ends_what_others_say(
     tmp_path: Path,
 ) -> None:
+    """A published test of one study ends what others could say."""
     shared_budget = shared_budget_of(tmp_path / "b.ledger", confidence=Fraction(95, 100))
     declared = Validity(Fraction(95, 100))
     one, two = (study_of(name, shared_budget, validity=declared) for name in ("one", "two"))
@@ -278,7 +275,7 @@ def test_theorem_SHARED_BUDGET_a_published_test_of_one_study_ends_what_others_co
     assert not isinstance(answer.population_interval, Interval)
 
 
-def test_theorem_SHARED_BUDGET_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Path) -> None:
+def test_theorem_SHARED_BUDGET_a_pure_cap_is_reached_by_all_together(tmp_path: Path) -> None:
     """What one study has spent of the certified stability another one cannot spend again."""
     declared = Validity(Fraction(95, 100), stability=Fraction(1, 20))
     facts = {"delta": Fraction(0), "accounting": "pure"}
@@ -351,7 +348,7 @@ def test_studies_of_the_same_rows_have_as_many_of_them(tmp_path: Path) -> None:
         open_kept(study_of("two", shared_budget, rows=99), data=DATA[:99])
 
 
-def test_studies_that_were_open_before_the_first_charge_have_as_many_rows_too(tmp_path: Path) -> None:
+def test_studies_that_were_open_before_the_first_charge_have_as_many_rows(tmp_path: Path) -> None:
     """Mutant: rows are compared when a study is opened, and not when it is charged."""
     shared_budget = shared_budget_of(tmp_path / "b.ledger", rows="same")
     fewer = study_of("two", shared_budget, rows=99)
@@ -384,7 +381,7 @@ def test_who_becomes_second_while_it_is_charged_has_as_many_rows_too(
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
-def test_theorem_SHARED_BUDGET_noise_has_what_discovering_groups_leaves_of_delta(accounting: str) -> None:
+def test_theorem_SHARED_BUDGET_noise_has_what_groups_leave_of_delta(accounting: str) -> None:
     """Mutant: ``allowed`` for the whole delta, while keys may use a part of it too."""
     with_keys = SharedBudgetFacts(Guarantee(1, SMALL), accounting, discovery_delta=SMALL * 3 / 4)
     assert with_keys.allowed == SharedBudgetFacts(Guarantee(1, SMALL / 4), accounting).allowed

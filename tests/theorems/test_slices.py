@@ -18,7 +18,7 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
 from adyton.lab.adaptivity.holdout_machines import shown_of_all
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 class Silent:
@@ -35,7 +35,7 @@ def made(*sizes: int) -> SlicesPlan:
     )
 
 
-def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() -> None:
+def test_theorem_SLICES_each_has_its_items_and_its_share_of_the_failure() -> None:
     plan = made(1000, 3000, 5000)
     for i, size in enumerate((1000, 3000, 5000)):
         alone = plan_gaussian(HoldoutSize(size, 2, Fraction(0), Fraction(1, 80)), GaussianWish(scores=7))

@@ -60,7 +60,7 @@ def test_theorem_PLD_PRICES_A_PLAN_no_order_of_slots_beats_the_price() -> None:
         )  # order does not matter at all
 
 
-def test_theorem_PLD_PRICES_A_PLAN_parameters_chosen_on_the_way_are_not_covered() -> None:
+def test_theorem_PLD_PRICES_A_PLAN_parameters_chosen_later_are_not_covered() -> None:
     """Why there is no running epsilon.  First a bit at 0.5; after a yes one at 1.0, after a no three at 0.6.
 
     At epsilon = 1 each of the two paths, declared as a plan, has delta below 0.1791.  The analyst never leaves

@@ -21,7 +21,7 @@ from adyton.noise_intervals.sparse import (
     value_share,
 )
 from literature.sparse_slide import late_halt_cost, slide_cost
-from seeded import Seeded
+from support.randomness import Seeded
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 
@@ -99,7 +99,7 @@ def test_theorem_SPARSE_nothing_is_wasted(c: int, refresh: bool, monotone: bool)
         assert lost == pytest.approx(float(mutant.cost().pure), abs=2e-3)
 
 
-def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_queries() -> None:
+def test_theorem_MONOTONE_SPARSE_half_the_noise_needs_monotone_queries() -> None:
     mutant = replace(machine(2, monotone=True), monotone=False)
     assert hardest(mutant, 2) > 1.5
     assert worst_loss(machine(2, monotone=True), [-40, 0, 12], 4, (-1, 0, 1)) > 1.05
@@ -178,7 +178,8 @@ def test_theorem_SLIDE_SPARSE_COST_in_numbers(
     assert slide_cost(c, epsilon, 1e-6) == pytest.approx((basic, advanced, optimal), rel=1e-5)
 
 
-def test_theorem_SLIDE_SPARSE_COST_advanced_composition_never_proves_the_claim() -> None:
+def test_theorem_SLIDE_SPARSE_COST_advanced_composition_never_proves_it() -> None:
+    """Advanced composition never proves the claim."""
     for c, epsilon, delta in itertools.product((1, 5, 40, 1000), (0.1, 1.0, 5.0), (1e-9, 1e-3)):
         cost = slide_cost(c, epsilon, delta)
         assert cost.advanced > epsilon
@@ -228,7 +229,7 @@ def test_theorem_SPARSE_SPLIT_no_other_split_varies_less(c: int, monotone: bool,
         assert comparison(other) >= best * (1 - 1e-6)
 
 
-def test_theorem_SPARSE_SPLIT_the_ratio_of_the_literature_is_for_a_kept_threshold() -> None:
+def test_theorem_SPARSE_SPLIT_the_published_ratio_is_for_a_kept_threshold() -> None:
     """(2c)**(2/3) with a threshold that is refreshed would make the comparison vary several times as much."""
     wrong = sparse_for_cost(
         Fraction(1, 2), 10, refresh=True, threshold_share=1 / (1 + Fraction(20 ** (2 / 3)))

@@ -35,9 +35,8 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before
-from how_often import LONG, often
-from kept_rows import open_kept
-from populations import seeded
+from support.curators import open_kept, seeded
+from support.tries import LONG, often
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))
@@ -111,9 +110,7 @@ def parts_of_positions(size: int, parts: int) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "numbers", "objects"])
-def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
-    kind: str, tmp_path: Path
-) -> None:
+def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_at_every_reading(kind: str, tmp_path: Path) -> None:
     """The reference hashes positions one by one.  Mutant: loaded by several threads, which mixed up lines and objects."""
     size, parts, place = 250_000, 3, IntegerColumn("place", 0, 10**6)
     frame = pd.DataFrame({"place": np.arange(size), "smoker": np.arange(size) % 2 == 0})
@@ -219,7 +216,7 @@ def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
             curator.ask("SELECT SUM(age) FROM people", epsilon=0.1)
 
 
-def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_own_part_again(
+def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_part_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     curator, watch = watched(study(UNITS[0], 500, 3), people(500))

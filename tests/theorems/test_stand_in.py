@@ -23,8 +23,8 @@ from adyton.population.subset import SubsetPopulation
 from adyton.study import Study, Validity
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.subset.tails import OpenLevels
-from ordered import ordered
-from populations import seeded
+from support.curators import seeded
+from support.shorthands import ordered
 
 BUDGET = Guarantee(Fraction(100), Fraction(1, 10**9))
 DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})
@@ -56,21 +56,22 @@ def asked(queries: int, accounting: str = "pure") -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
-def test_theorem_PEELING_or_PAY_AS_YOU_GO_a_count_stands_in_for_the_number_of_units(accounting: str) -> None:
+def test_theorem_PEELING_or_PAY_AS_YOU_GO_a_count_stands_in_for_units(accounting: str) -> None:
+    """A count stands in for the number of units."""
     before, after = asked(2, accounting)
     assert isinstance(before, Absent)
     assert isinstance(after, Interval)
     assert after.low <= 50 * 3000 <= after.high
 
 
-def test_theorem_PEELING_a_count_beyond_the_certified_queries_stands_in_for_nothing() -> None:
+def test_theorem_PEELING_a_count_beyond_certified_queries_never_stands_in() -> None:
     """One query is certified, so its noise has all of the failure probability: nothing is left for a second."""
     before, after = asked(1)
     assert isinstance(before, Absent)
     assert isinstance(after, Absent)
 
 
-def test_theorem_PAY_AS_YOU_GO_a_count_beyond_the_expected_queries_stands_in_all_the_same() -> None:
+def test_theorem_PAY_AS_YOU_GO_a_count_beyond_the_expected_stands_in() -> None:
     """Levels of counts never run out: the number of queries that is expected is no cap."""
     before, after = asked(1, "gdp")
     assert isinstance(before, Absent)
@@ -90,7 +91,7 @@ def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(query: int) -> 
     assert part / 2 < missed <= part
 
 
-def test_theorem_LAST_LOOK_ROUTES_the_level_of_a_test_pays_for_the_noisy_number_of_units() -> None:
+def test_theorem_LAST_LOOK_ROUTES_a_test_pays_for_the_number_of_units() -> None:
     """A hundredth of alpha is for the counts, the second receipt has 6 / (2 pi)**2 of it; the routes share the rest, without
     the part of tests that are described.
 
@@ -135,7 +136,7 @@ def test_a_public_number_of_units_costs_a_test_nothing() -> None:
 
 
 @pytest.mark.parametrize("accounting", ["gdp", "pure"])
-def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answered(accounting: str) -> None:
+def test_a_count_somebody_else_is_answering_is_found_when_answered(accounting: str) -> None:
     """It was seen without its answer, and nobody is charged for it again: the newest answered one is taken."""
     declared = Validity(Fraction(95, 100), Fraction(1, 20) if accounting == "pure" else None)
     with adyton.open(study_of(accounting, declared), data=DATA) as asker:

@@ -36,9 +36,9 @@ from adyton.validity.subset.widths import (
     ratio_ends,
     variance_width,
 )
-from how_often import crossed
-from last_looks import paid_threshold
 from literature.every_function import every_function_width, information_bound
+from support.shorthands import paid_threshold
+from support.tries import crossed
 
 FAILURE = Fraction(1, 20)
 
@@ -132,7 +132,8 @@ def test_theorem_SUBSET_OVERFIT_of_the_query_that_the_answer_chose(rows, scale, 
         assert paid == pytest.approx(tilt * moved + own)
 
 
-def test_theorem_SUBSET_OVERFIT_would_not_hold_for_three_quarters_of_the_shift():
+def test_theorem_SUBSET_OVERFIT_would_not_hold_for_three_quarters_of_it():
+    """It would not hold for three quarters of the shift."""
     rows, scale, tilt = 30, 12.0, 0.002
     moved = shift(rows, Fraction(1) / (2 * Fraction(scale)) ** 2)
     assert log_moment(rows, scale, 0.5, tilt) > tilt * 0.75 * moved + tilt**2 * rows / 8
@@ -180,7 +181,7 @@ def exact_log_bound(rows, span, scale, width):
 @pytest.mark.parametrize("rows", [1, 1000, 10**7])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 300.0, 1e7])
 @pytest.mark.parametrize("log_level", [-0.5, -3.0, -15.0, -300.0])
-def test_theorem_SUBSET_ANSWERS_widths_are_never_below_those_of_fifty_digits(rows, scale, log_level):
+def test_theorem_SUBSET_ANSWERS_widths_are_never_below_fifty_digits(rows, scale, log_level):
     width = fixed_width(rows, scale, log_level)
     assert exact_log_bound(rows, 1.0, scale, width) <= log_level
     assert (
@@ -283,7 +284,7 @@ def test_theorem_SUBSET_SHARES_after_an_answer_that_chose():
         assert total <= level
 
 
-def test_theorem_SUBSET_SHARES_rare_shares_are_far_narrower_than_their_range():
+def test_theorem_SUBSET_SHARES_rare_ones_are_far_narrower_than_their_range():
     rows, scale, way = 10**5, 100.0, [Way(1.0, 0.0, math.log(0.025 / 100))]
     answer = np.array([1000.0])
     width = float(greatest_share(answer, rows, scale, way)[0] - least_share(answer, rows, scale, way)[0]) / 2

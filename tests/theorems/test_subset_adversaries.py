@@ -21,8 +21,8 @@ from scipy.special import gammaln, ndtr
 from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
-from how_often import crossed, often
-from last_looks import paid_threshold, worth
+from support.shorthands import paid_threshold, worth
+from support.tries import crossed, often
 
 
 def shift(rows, spent):
@@ -171,7 +171,8 @@ def test_theorem_SUBSET_OVERFIT_after_two_answers(small, noises):
         assert math.log(most) <= tilt * moved + tilt**2 * small.rows / 8 + 1e-12
 
 
-def test_theorem_SUBSET_OVERFIT_after_two_answers_would_not_hold_for_two_thirds_of_the_shift():
+def test_theorem_SUBSET_OVERFIT_after_two_answers_needs_the_whole_shift():
+    """After two answers it would not hold for two thirds of the shift."""
     small, noises, tilt = Small(20, (0.5, 0.25, 0.25)), (14.0, 14.0), 0.002
     factors = [np.exp(tilt * small.gap(chosen)) for chosen in small.sets]
     most = best_leaf(small, noises, lambda w, _: max(float(w @ one) for one in factors))
@@ -213,7 +214,7 @@ def share_miss(small, chosen, scale, spent, level):
 @pytest.mark.parametrize(
     ("asked", "small"), crossed([*itertools.product([paid_miss, share_miss], [0.2, 0.01])], SMALL[:2])
 )
-def test_theorem_PAY_AS_YOU_GO_three_answers_whose_noise_and_levels_follow_the_answers(asked, small):
+def test_theorem_PAY_AS_YOU_GO_three_answers_whose_levels_follow_them(asked, small):
     """All misses together, for the best analyst; the second answer's level is his choice, and the third has the rest."""
     miss, level = asked
     first_scale, others, parts = 1.5, (0.5, 3.0), (0.1, 0.6)
@@ -266,7 +267,7 @@ def test_theorem_SUBSET_P_VALUES_the_best_test_after_two_answers(small, alpha):
     assert best_leaf(small, (2.5, 1.5, 6.0), paid) <= alpha
 
 
-def test_theorem_SUBSET_P_VALUES_a_threshold_that_forgets_the_answers_is_refuted():
+def test_theorem_SUBSET_P_VALUES_a_threshold_without_answers_is_refuted():
     """That the test above could fail: the same analyst against alpha itself."""
     small, alpha = SMALL[2], Fraction(1, 20)
     assert best_leaf(small, (2.5, 2.5), lambda w, _: best_test(small, w, float(alpha))) > 1.5 * alpha

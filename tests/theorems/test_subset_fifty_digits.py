@@ -25,7 +25,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
-from last_looks import paid_threshold, worth
+from support.shorthands import paid_threshold, worth
 
 MP = mpmath.mp.clone()
 MP.dps = 50
@@ -148,7 +148,8 @@ def test_theorem_PAY_AS_YOU_GO_widths_are_never_below_fifty_digits(rows, before,
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_theorem_SUBSET_ANSWERS_fixed_and_paid_widths_are_never_below_fifty_digits(rows, level):
+def test_theorem_SUBSET_ANSWERS_fixed_and_paid_widths_to_fifty_digits(rows, level):
+    """Fixed and paid widths are never below those of fifty digits."""
     scale, spent, log_level = 0.4 * math.sqrt(rows) + 0.1, Fraction(3, 1000), math.log(level)
     c = whole(0.8)
     paid = (1 - c, (1 - c) / c * rows * whole(spent) / 2, whole(log_level))
@@ -216,7 +217,7 @@ def test_theorem_SUBSET_P_VALUES_thresholds_are_never_above_fifty_digits(rows, s
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 10**5), Fraction(1, 10**40)])
-def test_theorem_SUBSET_P_VALUES_corrected_ones_are_never_below_fifty_digits(rows, p):
+def test_theorem_SUBSET_P_VALUES_corrected_are_never_below_fifty_digits(rows, p):
     spent = Fraction(1, 10**5)
     exact = min(
         whole(p) ** (1 - whole(c)) * MP.exp(exact_price(rows, spent, c)) / (MP.mpf(31) / 32 * whole(w))

@@ -30,7 +30,7 @@ from adyton.validity.plans.misses import (
 from adyton.validity.plans.noise_plan import NoisePlan
 from adyton.validity.plans.plans import queries_within, rows_needed, within
 from adyton.validity.plans.study_plans import _LOOKS, StudyPlan
-from how_often import crossed
+from support.tries import crossed
 
 FAILURE = Fraction(1, 20)
 MP = mpmath.mp.clone()
@@ -320,7 +320,8 @@ def test_theorem_PLANNED_NOISE_a_plan_of_single_queries_is_judged_as_it_is(expec
     assert exact <= found <= 1.02 * exact
 
 
-def test_theorem_PLANNED_NOISE_a_rough_plan_that_misses_too_often_is_shortened(monkeypatch):
+def test_theorem_PLANNED_NOISE_a_rough_plan_that_misses_is_shortened(monkeypatch):
+    """A rough plan that misses too often is shortened."""
     monkeypatch.setattr(decreasing, "missed", lambda rows, plan, failure, expected: plan.queries / 2000)
     plan = queries_within(10**4, Fraction("0.1"), FAILURE, "decreasing")
     assert plan is not None
@@ -439,9 +440,7 @@ def test_expectations_that_no_query_has_are_refused(bad):
         (500, (0.02,), (7,), False),
     ],
 )
-def test_theorem_PLANNED_NOISE_a_study_judges_all_places_together_as_each_alone(
-    units, scales, ends, rising, expected
-):
+def test_theorem_PLANNED_NOISE_a_study_judges_all_places_as_each_alone(units, scales, ends, rising, expected):
     """To the last bit.  Mutant: all of them pay what one of them pays."""
     plan = StudyPlan(units, ends[-1], Fraction(1, 20), expected, scales, ends, rising=rising)
     looks = np.rint(plan.queries * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(int).tolist()

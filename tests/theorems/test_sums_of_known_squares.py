@@ -95,7 +95,7 @@ PAID = Before(Fraction(1, 100))
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("scale", [2, 10])
 @pytest.mark.parametrize("level", [0.2, 0.01])
-def test_theorem_SUBSET_SUMS_miss_as_seldom_as_they_say_if_the_squares_are_known(
+def test_theorem_SUBSET_SUMS_miss_as_seldom_as_they_say_of_known_squares(
     name: str, scale: int, level: float
 ) -> None:
     """Each side has half of the level; it is not divided once more between this bound and that of a coin."""
@@ -105,7 +105,7 @@ def test_theorem_SUBSET_SUMS_miss_as_seldom_as_they_say_if_the_squares_are_known
     assert above <= level / 2
 
 
-def test_theorem_SUBSET_SUMS_the_rows_of_a_person_add_up_before_they_are_squared() -> None:
+def test_theorem_SUBSET_SUMS_rows_of_a_person_add_up_before_squaring() -> None:
     """Twenty rows of each person with the same value: in all the square is twenty times that of the rows."""
     law, level = Law(60, 0.5, (0, 16), (20, 40), (0.5, 0.5)), 0.2
     squares = law.expected(2) / 20
@@ -129,7 +129,7 @@ def test_theorem_SUBSET_SUMS_a_narrower_width_would_be_refuted(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_theorem_SUBSET_SUMS_are_never_wider_nor_outside_of_what_is_possible(name: str) -> None:
+def test_theorem_SUBSET_SUMS_are_never_wider_nor_outside_the_possible(name: str) -> None:
     law = LAWS[name]
     part, certain = law.part("SUM", 10), CertainAfter(PAID, law.units, 0.01)
     answers = np.arange(-2_000, 2_001, 7)
@@ -236,9 +236,10 @@ def too_many(failure: float) -> float:
 @pytest.mark.parametrize("scales", NOISES)
 @pytest.mark.parametrize("law", [SMALL, BOTH, RARE, OUTSIDE], ids=["small", "both", "rare", "outside"])
 @pytest.mark.parametrize("level", [0.04, 0.001])
-def test_theorem_SUBSET_SUMS_upper_ends_of_squares_fail_as_seldom_as_they_say(
+def test_theorem_SUBSET_SUMS_upper_ends_of_squares_fail_as_seldom(
     law: Law, scales: tuple[int, int, int], level: float
 ) -> None:
+    """Upper ends of squares fail as seldom as they say."""
     assert failures(law, scales, level) <= too_many(level)
 
 

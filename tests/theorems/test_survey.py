@@ -26,7 +26,7 @@ from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
 from adyton.surveys.dividing import MOVED, _by_mu, _by_optimum, _by_parts, spread
 from adyton.surveys.intervals import noise_of_mean, share_of_population, share_of_respondents, tail
 from adyton.surveys.questions import STEPS
-from seeded import Seeded
+from support.randomness import Seeded
 
 YES_NO = ("yes", "no")
 BUDGET = Guarantee(2, "0.001")
@@ -83,7 +83,7 @@ def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_over_all_events(
     delta=st.sampled_from(["0", "1e-9", "0.01", "0.5"]),
     categories=st.sampled_from([2, 3, 50]),
 )
-def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_calibration_stays_inside_and_uses_it(
+def test_theorem_RANDOMIZED_RESPONSE_WITH_DELTA_calibration_stays_inside(
     epsilon: Fraction, delta: str, categories: int
 ) -> None:
     """Mutant: delta times the categories, in place of the others among them."""

@@ -25,9 +25,8 @@ from adyton.kernel.special.scores import GuessedScores
 from adyton.lab.adaptivity.holdout_machines import first_state, next_answer
 from adyton.noise_intervals.laws import geometric_pmf, geometric_tail
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
-from in_bulk import in_bulk
 from literature.thresholdout import published_epsilons, published_overfits
-from seeded import Seeded
+from support.randomness import Seeded, in_bulk
 
 REACH = 90
 TRAINING = "t"
@@ -236,7 +235,7 @@ def test_theorem_THRESHOLDOUT_VALIDITY_the_largest_cells_of_the_table() -> None:
         assert 0.0995 < width <= 0.1
 
 
-def test_theorem_THRESHOLDOUT_VALIDITY_noise_is_for_so_many_overfits_as_were_asked_for() -> None:
+def test_theorem_THRESHOLDOUT_VALIDITY_noise_is_for_all_overfits_asked_for() -> None:
     """Fewer overfits need less noise, so all answers are nearer; the most that fit are those of the planner."""
     tolerance = Fraction(1, 10)
     plans = [plan_thresholdout(frame(10**6), tolerance, 1000, overfits=many) for many in (1, 20, 167)]
@@ -265,7 +264,8 @@ def test_theorem_THRESHOLDOUT_VALIDITY_is_noise_and_stability(
     assert width_of(wide, overfits, queries, 5000, scale) >= expected * (1 - 1e-6)
 
 
-def test_theorem_THRESHOLDOUT_VALIDITY_hinge_of_geometric_noise_is_below_laplace() -> None:
+def test_theorem_THRESHOLDOUT_VALIDITY_geometric_hinge_is_below_laplace() -> None:
+    """The hinge of geometric noise is below that of Laplace noise."""
     for scale in (0.3, 1.0, 2.5, 40.0):
         for a in (0, 1, 5, 17):
             exact = math.fsum((z - a) * geometric_pmf(scale, z) for z in range(a + 1, a + 3000))
@@ -273,7 +273,7 @@ def test_theorem_THRESHOLDOUT_VALIDITY_hinge_of_geometric_noise_is_below_laplace
             assert exact == pytest.approx(math.exp(-a / scale) / (2 * math.sinh(1 / scale)), rel=1e-9)
 
 
-def test_theorem_THRESHOLDOUT_VALIDITY_rounds_with_a_large_threshold_last_longer() -> None:
+def test_theorem_THRESHOLDOUT_VALIDITY_large_thresholds_last_longer() -> None:
     """E(max error - a)_+ over 3,000 simulated runs is below the bound, and its gamma is not a fresh one."""
     s, m, rounds, threshold, failure = 20.0, 200, 3, 40, 0.05
     rng = np.random.default_rng(12)

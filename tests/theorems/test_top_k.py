@@ -32,7 +32,7 @@ from adyton.kernel.special.mechanisms.selection.permute_and_flip import PermuteA
 from adyton.kernel.special.mechanisms.selection.scores import ScoreSensitivity
 from adyton.kernel.special.mechanisms.selection.top_k import TopK
 from adyton.noise_intervals.selections import noisy_order_chance, shortfall_of
-from seeded import Seeded
+from support.randomness import Seeded
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -74,7 +74,8 @@ def test_theorem_TOP_K_releases_by_its_law(scores: list[int], k: int) -> None:
     assert fit([taken[order] for order in law], [float(p) for p in law.values()]) > ALARM
 
 
-def test_theorem_TOP_K_is_permute_and_flip_with_a_kth_of_epsilon_on_those_left() -> None:
+def test_theorem_TOP_K_is_permute_and_flip_with_a_kth_of_epsilon() -> None:
+    """The top k are permute-and-flip, with a kth of epsilon, on those left."""
     scores = list(range(300))
     selection = TopK(tuple(scores), 3, Fraction(3, 100), GENERAL)
 
@@ -117,7 +118,7 @@ def test_theorem_TOP_K_UTILITY_holds_for_every_place_at_once(
         assert good >= confidence - 1e-12
 
 
-def test_theorem_TOP_K_UTILITY_needs_a_share_of_the_failure_for_every_round() -> None:
+def test_theorem_TOP_K_UTILITY_needs_a_share_of_the_failure_a_round() -> None:
     """Two best and two bad ones: both rounds may fail, together more often than the bound of one round says."""
     scores, gap, rate = [10, 10, 0, 0], 10, 0.5
     selection = TopK((0, 1, 2, 3), 2, Fraction(2), GENERAL)

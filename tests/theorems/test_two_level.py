@@ -35,8 +35,8 @@ from adyton.planning.readings import readings_of
 from adyton.query.nodes import Query
 from adyton.query.sql.read import parse
 from adyton.study import Study, Validity
-from how_often import LONG, crossed, often
-from populations import seeded
+from support.curators import seeded
+from support.tries import LONG, crossed, often
 
 MOST = 2
 BUDGET = Guarantee(Fraction(1), Fraction(1, 10**9))

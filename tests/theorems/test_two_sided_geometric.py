@@ -14,7 +14,7 @@ from noise_oracle import PRECISION, Script, digits, fit, misplaced
 from adyton.errors import InvalidRequest
 from adyton.kernel.noise import SystemBits, refine, two_sided_geometric
 from adyton.noise_intervals.laws import geometric_log_pmf, geometric_pmf, geometric_tail
-from seeded import Seeded
+from support.randomness import Seeded
 
 WORD = st.integers(0, 2**64 - 1) | st.integers(0, 63).map(lambda i: 2**i) | st.sampled_from([0, 2**64 - 1])
 SCALE = st.floats(-3, 12).map(lambda x: 10.0**x)
@@ -56,14 +56,15 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_maps_every_word_as_the_oracle(
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 17.5, 1000.0, 2.0**30, 2.0**45])
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_no_word_beside_a_boundary_is_misplaced(scale: float) -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_no_word_is_misplaced(scale: float) -> None:
+    """No word beside a boundary is misplaced."""
     for multiple in (1e-9, 0.1, 0.7, 2.0, 9.0, 20.0, 40.0):
         m = max(1, round(scale * multiple))
         if m / scale < 43:
             assert misplaced(law(scale), lambda m: tail(scale, m), m) == 0
 
 
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_without_its_margin_would_misplace(
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_without_margin_misplaces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(refine, "MARGIN", 0.0)
@@ -73,9 +74,8 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_without_its_margin_would_misplace(
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 17.5, 1000.0, 2.0**35, 2.0**50])
 @pytest.mark.parametrize("sign", [0, 1])
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_reads_on_until_the_boundary_is_decided(
-    scale: float, sign: int
-) -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_reads_on_until_it_is_decided(scale: float, sign: int) -> None:
+    """The sampler reads on until the boundary is decided."""
     m = max(1, round(scale / 2))
     first, second, third = digits(tail(scale, m), 3)
     for step, expected in ((-1, m), (1, m - 1)):
@@ -96,7 +96,8 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_a_tenth_less_noise_is_noticed(scale
     assert fit(drawn, lambda z: geometric_pmf(scale, z)) < ALARM
 
 
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_the_logarithm_errs_by_a_quarter_of_what_is_assumed() -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_logarithm_errs_by_a_quarter() -> None:
+    """The logarithm errs by a quarter of what is assumed."""
     random = np.random.Generator(np.random.Philox(key=3))
     p = np.concatenate([2.0 ** -random.uniform(1, 65, 3000), 0.5 - 2.0 ** -random.uniform(2, 53, 1000)])
     worst = 0.0
@@ -134,9 +135,7 @@ def is_least(scale: float, w: int, confidence: float) -> bool:
 
 @given(st.floats(-6, 15).map(lambda x: 10.0**x), st.floats(0, 600))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_printed_probabilities_are_the_true_ones(
-    scale: float, multiple: float
-) -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_prints_true_probabilities(scale: float, multiple: float) -> None:
     z = int(scale * multiple) + 1
     with mpmath.workprec(PRECISION):
         unit = 1 / mpmath.mpf(scale)
@@ -148,7 +147,7 @@ def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_printed_probabilities_are_the_true_
             assert abs(geometric_tail(scale, 1 - z) - (1 - tail(scale, z))) <= 1e-15
 
 
-def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_leading_zeros_are_followed_to_their_end() -> None:
+def test_theorem_TWO_SIDED_GEOMETRIC_SAMPLER_follows_leading_zeros() -> None:
     """At scale = 0.02 a magnitude of 1 begins at p = 2**-72, and one of 2 at 2**-144."""
     assert two_sided_geometric.draw(0.02, 1, Script(0, 2**63)) == [0]
     assert two_sided_geometric.draw(0.02, 1, Script(0, 0, 2**63)) == [1]

@@ -19,7 +19,7 @@ from adyton.validity.classes.uniform import (
     uniform_shares,
     uniform_width,
 )
-from how_often import often
+from support.tries import often
 
 BETA = Fraction(1, 20)
 
@@ -148,7 +148,8 @@ def test_theorem_UNIFORM_CLASSES_the_width_is_that_of_the_longest_arm() -> None:
         assert arms.max() <= uniform_width(shares) <= arms.max() * 1.001
 
 
-def test_theorem_UNIFORM_CLASSES_any_number_of_ghosts_is_valid_and_ours_is_near_the_best() -> None:
+def test_theorem_UNIFORM_CLASSES_any_ghosts_are_valid_and_ours_near_best() -> None:
+    """Any number of ghosts is valid, and ours is near the best."""
     rules, n = RuleClass("linear", 2), 2000
     ours = uniform_shares(rules, n, BETA)
     half = np.array([n // 2])
@@ -160,7 +161,8 @@ def test_theorem_UNIFORM_CLASSES_any_number_of_ghosts_is_valid_and_ours_is_near_
 
 
 @pytest.mark.parametrize("n", [10, 100, 1000, 100_000])
-def test_theorem_UNIFORM_CLASSES_thresholds_of_one_column_by_the_law_of_kolmogorov(n: int) -> None:
+def test_theorem_UNIFORM_CLASSES_thresholds_by_the_law_of_kolmogorov(n: int) -> None:
+    """Thresholds of one column by the law of Kolmogorov."""
     width = threshold_width(n, BETA)
     assert stats.kstwo.sf(width, n) <= float(BETA)
     assert n < 1000 or stats.kstwo.sf(width * 0.99, n) > float(BETA)

@@ -17,7 +17,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.kernel.noise import rounded_gaussian
 from adyton.kernel.special.scores import ScoreBlocks
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,13 @@ def test_theorem_WEIGHTED_SCORES_items_need_not_be_alike(small: Unlike) -> None:
 @pytest.mark.literature
 @pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("mean", [0.02, 0.5, 0.97])
-def test_theorem_WEIGHTED_SCORES_a_weight_has_no_larger_moments_than_its_part(
-    weight: float, mean: float
-) -> None:
+def test_theorem_WEIGHTED_SCORES_a_weight_has_no_larger_moments(weight: float, mean: float) -> None:
     for tilt in np.linspace(-6, 6, 25):
         left = math.log(1 - mean + mean * math.exp(tilt * weight))
         assert left <= weight * math.log(1 - mean + mean * math.exp(tilt)) + 1e-12
 
 
-def test_theorem_HOLDOUT_SCORES_boosting_on_unlike_items_stays_within_the_width() -> None:
+def test_theorem_HOLDOUT_SCORES_boosting_on_unlike_items_stays_within() -> None:
     """Half of the labels are coins, half are 1 with chance 0.9; each truth is an average over the items at hand."""
     n, k = 4000, 80
     plan = plan_gaussian(HoldoutSize(n, 2, Fraction(0), Fraction(1, 20)), GaussianWish(scores=k))

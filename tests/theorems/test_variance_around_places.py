@@ -44,8 +44,9 @@ from adyton.query.request import request_of
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width
-from how_often import crossed
-from populations import standing_of
+from support.curators import standing_of
+from support.tries import crossed
+from support.worlds import study_with
 
 Floats = npt.NDArray[np.float64]
 DRAWS, FALSE_ALARM = 20_000, 1e-9
@@ -176,7 +177,7 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_theorem_VARIANCE_INTERVAL_the_best_place_may_be_chosen_by_the_answer(name: str) -> None:
+def test_theorem_VARIANCE_INTERVAL_the_answer_may_choose_the_best_place(name: str) -> None:
     law, level = LAWS[name], 0.05
     ends = most_variance(law.part, law.released(), CertainAfter(Before(), law.units, level))
     assert np.sum(ends < law.variance) <= too_many(level)
@@ -201,7 +202,7 @@ def test_theorem_VARIANCE_INTERVAL_lower_ends_fail_as_seldom_as_they_say(law: La
     assert np.sum(below(law, away, 0.8) > law.variance) <= too_many(0.8 * OF_LEAST)
 
 
-def test_theorem_VARIANCE_INTERVAL_a_row_may_be_as_far_above_its_mean_as_the_range_allows(
+def test_theorem_VARIANCE_INTERVAL_a_row_may_be_a_range_above_its_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of lower ends: the answer is too large if a few rows are far away.  Mutant: how far below 0 they may be."""
@@ -222,7 +223,7 @@ def test_lower_ends_are_worth_having(away: float) -> None:
     assert np.median(below(UNEVEN, away)) > 0.3 * UNEVEN.variance
 
 
-def test_theorem_VARIANCE_INTERVAL_a_mean_beside_its_place_costs_the_square_of_the_distance() -> None:
+def test_theorem_VARIANCE_INTERVAL_a_mean_beside_its_place_costs_a_square() -> None:
     """Nearly without noise, and with a mean that is half way between two places.
 
     Mutants: a mean that is taken to be at its place, or in the middle of what is known of it.
@@ -246,12 +247,7 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
     for told in (most_variance, most_squares):
         told(NOISY.part, NOISY.released(5), CertainAfter(Before(), NOISY.units, 0.05))
     count, each, squares = shares
-    study = Study(
-        Table("t", COLUMNS, 500),
-        PrivacyUnit("replace-one"),
-        Guarantee(Fraction(5), Fraction(1, 10**6)),
-        validity=Validity(Fraction(19, 20)),
-    )
+    study = study_with(Table("t", COLUMNS, 500), epsilon=5, validity=Validity(Fraction(19, 20)))
     standing = standing_of(study, 500, values=2)
     population = standing.population
     assert isinstance(population, SubsetPopulation)
@@ -293,9 +289,10 @@ def test_where_the_noise_drowns_the_count_nothing_is_known(count: int) -> None:
     assert end == 1.0
 
 
-def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_two_values(
+def test_theorem_VARIANCE_INTERVAL_all_claims_share_the_levels_of_two(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """All claims of a variance share the levels of two values."""
     declared = Validity(Fraction(19, 20))
     study = Study(
         Table("t", COLUMNS, 500), PrivacyUnit("replace-one"), Guarantee(Fraction(5), Fraction(1, 10**6))

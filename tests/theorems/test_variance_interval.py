@@ -26,7 +26,7 @@ from adyton.population.base import PopulationContext
 from adyton.query.nodes import Query
 from adyton.study import Study
 from adyton.testing.engines.meaning import number
-from populations import standing_of
+from support.curators import standing_of
 
 # An odd number of steps, so that the middle of the bounds is not on the step; and bounds far from 0.
 COLUMNS = (

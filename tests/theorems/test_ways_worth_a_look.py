@@ -83,7 +83,7 @@ def interval(sql: str, rows: int, epsilon: str, number: int, *, end: bool = Fals
 
 
 @pytest.mark.parametrize("sql", QUERIES.values(), ids=QUERIES.keys())
-def test_theorem_DESCRIBED_QUERIES_the_way_that_is_left_out_would_hardly_narrow_an_interval(
+def test_theorem_DESCRIBED_QUERIES_the_way_left_out_would_hardly_narrow(
     sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At most 1.5 %, and both ways are worked out for few.
@@ -112,7 +112,7 @@ def test_theorem_DESCRIBED_QUERIES_the_way_that_is_left_out_would_hardly_narrow_
 
 
 @pytest.mark.parametrize("sql", [QUERIES["a mean"], "SELECT COUNT(*) FROM t WHERE b", QUERIES["a deviation"]])
-def test_theorem_DESCRIBED_QUERIES_at_the_end_of_a_range_an_interval_is_as_narrow_as_both_ways_make_it(
+def test_theorem_DESCRIBED_QUERIES_the_end_of_a_range_is_as_narrow_as_both(
     sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There intervals are cut off, and a guess of their widths says little.  Mutants: guesses that are numbers."""

@@ -20,7 +20,7 @@ from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from
 from adyton.validity.subset.widths import price_of
-from seeded import Seeded
+from support.randomness import Seeded
 
 
 @given(
@@ -53,7 +53,7 @@ def test_theorem_WEIGHTED_SCORES_counts_full_weights() -> None:
     assert weights_from([100, 1, 1], 3).units == 1
 
 
-def test_theorem_WEIGHTED_SCORES_one_item_moves_a_sum_by_no_more_than_its_price() -> None:
+def test_theorem_WEIGHTED_SCORES_one_item_moves_a_sum_by_its_price() -> None:
     """All neighbors of a small holdout: the largest move is one unit of the frame, and a heavy item makes it."""
     weights = weights_from([4, 2, 1, 1], 4)
     moves = set()

@@ -15,7 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import GdpAccounting, ZcdpAccounting
 from adyton.kernel.exact import UNITS_PER_ONE
 from adyton.kernel.privacy import GaussianCost, Guarantee, PureCost
-from fractions_drawn import fractions
+from support.strategies import fractions
 
 ZCDP = ZcdpAccounting()
 MILLIONTH = Fraction(1, 10**6)

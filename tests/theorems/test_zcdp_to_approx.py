@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adyton.kernel.accounting.gaussian import delta_up
 from adyton.kernel.accounting.zcdp import epsilon_up, rho_down
-from how_often import often
+from support.tries import often
 
 rhos = st.floats(-18, 3).map(lambda x: 10**x)
 epsilons = st.floats(-9, 2.69).map(lambda x: 10**x)
@@ -62,7 +62,7 @@ def test_theorem_ZCDP_TO_APPROX_rho_fits_and_a_little_more_does_not() -> None:
             assert best(rho * (1 + 1e-9), delta) > epsilon, (epsilon, delta)
 
 
-def test_theorem_ZCDP_TO_APPROX_holds_for_the_gaussian_whose_delta_is_known() -> None:
+def test_theorem_ZCDP_TO_APPROX_holds_for_the_gaussian_of_known_delta() -> None:
     """A Gaussian of mu**2 = 2 rho is rho-zCDP, and its true delta at the reported epsilon is below delta."""
     for exponent in range(-12, 3):
         for delta in (1e-300, 1e-12, 1e-6, 1e-3, 0.5):

@@ -1,6 +1,6 @@
 """What PMW costs, how well it is expected to answer, and where something else answers better.
 
-The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_pmw_regime.py): it guarantees
+The rule was found by simulation (benchmarks/coordinated.py, tests/monitors/test_pmw_regime.py): it guarantees
 nothing, and chooses.
 """
 

@@ -111,9 +111,7 @@ class QueriesContract:
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     @pytest.mark.parametrize("name", ["region", "year", "smoker", "age", "born"])
-    def test_rows_without_a_value_are_the_group_of_null_where_a_column_is_declared_so(
-        self, opened: Open, name: str
-    ) -> None:
+    def test_rows_without_a_value_are_a_group_of_null_if_declared_so(self, opened: Open, name: str) -> None:
         """A category, a truth, a number and a day; what is not declared is missing as well."""
         own = [c if isinstance(c, TextColumn) else replace(c, missing=c.name == name) for c in PEOPLE.columns]
         table = replace(PEOPLE, columns=tuple(own))

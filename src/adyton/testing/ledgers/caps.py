@@ -22,9 +22,7 @@ NOT_CAPS = [value for value in NOT_AMOUNTS if value is not None and (value is Fa
 class CapsContract:
     """A cap is a condition of one charge, looked at in the same transaction."""
 
-    def test_a_cap_on_the_radius_may_be_filled_exactly_and_not_by_one_unit_more(
-        self, make_ledger: MakeLedger
-    ) -> None:
+    def test_a_cap_on_the_radius_may_be_filled_exactly_and_no_further(self, make_ledger: MakeLedger) -> None:
         most = 3 * 10**30 + 1  # far above 64 bits
         ledger, cap = make_ledger(100), Cap(radius=most)
         ledger.charge(order(radius=most - 2, cap=cap))

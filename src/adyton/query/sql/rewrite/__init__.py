@@ -2,7 +2,7 @@
 
 What no rule knows is left as it is, for the reader to refuse.  Nodes keep their places in the text, so that
 a refusal still says where.  Each rule shows a text before and after it, and has a law in
-tests/laws/test_rewrites.py: a text and what becomes of it give the same rows on random tables, by a database
+tests/query/test_rewrites.py: a text and what becomes of it give the same rows on random tables, by a database
 that knows nothing of this project.
 """
 
