@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
-from engines import row
 
 import adyton
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
+from engines import row
 from service import FREE_OF_LIMITS, SCALE, TEXT, Client, _helpers, _study
 
 ROUNDS = 40

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from engines import row
 
 import adyton
 from adyton.curator.mock import mock_of
 from adyton.kernel.schema import BooleanColumn, CategoryColumn, IntegerColumn
 from adyton.planning.measures import mean_with_squares
 from adyton.study import Study, Validity
+from engines import row
 
 REGIONS = ("north", "south", "east", "west")
 SIZES = (50_000, 500_000)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import PEOPLE, REGIONS, ROWS, _seconds, generator, row
 
 import adyton
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
+from engines import PEOPLE, REGIONS, ROWS, _seconds, generator, row
 
 FEW = 1_000
 QUERIES = 1_000

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import GENERATOR, MEDIAN, QUERIES, ROWS, _seconds, generator, people, row
 
 import adyton
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
+from engines import GENERATOR, MEDIAN, QUERIES, ROWS, _seconds, generator, people, row
 
 WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")
 FEW = 1_000

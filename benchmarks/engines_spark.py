@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import GENERATOR, PEOPLE, QUERIES, ROWS, _seconds, row
 
 import adyton
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
+from engines import GENERATOR, PEOPLE, QUERIES, ROWS, _seconds, row
 
 REPETITIONS = 5
 

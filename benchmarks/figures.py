@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engines import row
-
 from adyton.certify import json_text
 from adyton.figures import drawing
 from adyton.figures.answers import answer_figure
 from adyton.figures.budget import burn_down
+from engines import row
 
 ROUNDS = 20
 GROUPS = 3650

@@ -13,13 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
-from engines import _seconds, generator, people, row
 from ledger import HISTORY, fill
 
 import adyton
 from adyton.kernel.ledger import Header, SqliteLedger
 from adyton.kernel.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study, Validity
+from engines import _seconds, generator, people, row
 
 ROWS, FEW, QUERIES = 1_000, 10, 40
 BUDGET = Guarantee(Fraction(500), Fraction(1, 10**9))

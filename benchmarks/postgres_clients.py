@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
-from engines import row
 
 from adyton.operations.roles import Role
 from adyton.service.identity import Identity
 from adyton.service.tokens import Tokens
+from engines import row
 from service import FREE_OF_LIMITS, TEXT, Client, _helpers, _study
 
 ROUNDS, QUERIES = 15, 10
