@@ -430,7 +430,7 @@ def test_a_copy_goes_on_after_all_that_was_lost() -> None:
     assert (again.number, again.spent, copy.mark().answers) == (8, 60, 1)
     assert copy.unanswered("count", "{}", 7) is None
     assert copy.verify().receipts == 8
-    with copy._session() as connection:
+    with copy.store.read() as connection:
         assert connection.execute("SELECT number, skipped FROM restored").fetchall() == [(4, 2), (8, 2)]
         for change in (
             "DELETE FROM restored",
