@@ -436,6 +436,21 @@ def test_what_is_closed_stays_closed(known: Study, ledger: MemoryLedger) -> None
         one.close()
 
 
+def test_notes_that_were_lost_are_missed(known: Study, ledger: MemoryLedger) -> None:
+    """Nothing is compared, and nothing is noted.  Mutants: each look for them left out."""
+    one = opened(known, ledger)
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        asked(9, feeds=1)(one)  # whoever asks has seen one more
+    asked(9)(one)
+    kept, ledger.notes = ledger.notes, lambda number, first=0: kept(number, first)[:0]  # type: ignore[method-assign]
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        asked(9, feeds=1)(one)
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        one.close()
+    ledger.notes = kept  # type: ignore[method-assign]
+    assert len(ledger.notes(1)) == 2
+
+
 def state(left: int, above: Any = False, offset: str = "0", **more: Any) -> str:
     return json.dumps({"above": above, "value": None, "left": left, "offset": offset, **more})
 

@@ -17,6 +17,7 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import check_first, next_receipt
 from adyton.kernel.ledger.faults import is_of_the_disk
 from adyton.kernel.ledger.stored import sqlite as s
+from adyton.kernel.ledger.stored.ledger import StoredLedger
 from adyton.kernel.ledger.validity import FinalCost
 
 HEADER = Header("study", "gdp", 1000, "salt")
@@ -195,6 +196,39 @@ def test_a_session_uses_its_own_file_alone(ledger: SqliteLedger, tmp_path: Path)
     assert ledger.store._connection is None
     with pytest.raises(LedgerCorrupt, match="is closed"):
         ledger.count()
+
+
+class HeldLast(SqliteLedger):
+    held_last = True
+
+
+def test_what_is_held_last_is_locked_last_before_a_fork(tmp_path: Path) -> None:
+    """Mutants: another order, a store that is not what its ledger says."""
+    s.make_file(tmp_path / "g.ledger", HEADER)
+    ledgers = [kind(tmp_path / "g.ledger") for kind in (HeldLast, SqliteLedger) * 4]
+    assert [one.store.held_last for one in ledgers] == [True, False] * 4  # type: ignore[attr-defined]
+    assert not s.SqliteStore(tmp_path / "g.ledger").held_last
+    s._before_fork()
+    order = [store.held_last for store in s._paused]
+    s._after_fork()
+    for one in ledgers:
+        one.close()
+    assert order == sorted(order)
+    assert order.count(True) >= 4
+
+
+def test_a_ledger_that_cannot_be_used_is_let_go_of(tmp_path: Path) -> None:
+    """Mutant: a connection that stays open after an error."""
+    path = tmp_path / "h.ledger"
+    s.make_file(path, HEADER)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER header_update")
+        connection.execute("UPDATE header SET study = 'x'")
+    connection.close()
+    store = s.SqliteStore(path)
+    with pytest.raises(LedgerCorrupt, match="header"):
+        StoredLedger(store)
+    assert (store._closed, store._connection) == (True, None)
 
 
 def test_what_goes_wrong_in_a_transaction_is_undone(
