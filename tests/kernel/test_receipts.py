@@ -58,6 +58,19 @@ class Opened(Counting):
 # Once ------------------------------------------------------------------------------------------------------
 
 
+def test_a_reading_is_read_again_as_it_was_paid_for() -> None:
+    """Mutant: another of the readings that were read."""
+    known = study()
+    paid = charge(MemoryLedger.of(known), priced_of(known))
+    source = PaidData(paid, Data(Opened(known)))
+    (reading,) = paid.priced.readings
+    assert (
+        [list(cells) for cells in source.again(reading)]
+        == [[3]]
+        == [list(cells) for columns in source.exact() for cells in columns]
+    )
+
+
 def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
     """Mutants: ``resume`` that says it was charged just now; ``release`` that reads again."""
     known = study()

@@ -21,7 +21,7 @@ from adyton.kernel.noise import SystemBits, rounded_gaussian
 from adyton.kernel.price import Label, price
 from adyton.kernel.privacy import PrivacyUnit
 from adyton.kernel.schema import IntegerColumn
-from adyton.kernel.sensitivity import Sensitivity
+from adyton.kernel.sensitivity import Coordinate, Sensitivity
 from adyton.kernel.sensitivity.reading import Persons
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse, SparseState
@@ -93,6 +93,8 @@ def test_a_score_has_the_noise_of_its_place() -> None:
         found = NoisyScore((READING,), two).release(source, Seeded(place))  # type: ignore[arg-type]
         assert found == [10 + drawn[0], 2**40 + drawn[1]]
     assert (SCORED.kind, MEASURES.compared(PLAN, "a b").kind) == ("score", "comparison")  # type: ignore[attr-defined]
+    gap = Coordinate(ValueOf(IntegerColumn("gap", -1, 1)))
+    assert NoisyScore((replace(READING, coordinates=(gap,)),), two).kind == "comparison"
 
 
 def test_what_a_score_costs_is_that_of_its_least_noise() -> None:

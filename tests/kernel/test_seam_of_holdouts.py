@@ -201,12 +201,13 @@ def test_a_part_of_a_choice_is_used_once(labels: CountingReader) -> None:
     ledger = ledger_of(MEASURES)
     part = charge(ledger, priced(voted(labels, Fraction(1, 8), None), query="p")).receipt.number
     score = charge(ledger, priced(SCORED, query="s")).receipt.number
-    first, second, third, fourth = (
+    first, second, third, fourth, unknown = (
         charge(ledger, priced(voted(labels, Fraction(1, 8), earlier)))
-        for earlier in ((part,), (part,), (score,), (part, part))
+        for earlier in ((part,), (part,), (score,), (part, part), (8,))
     )
-    with pytest.raises(LedgerCorrupt, match="no part of what"):
-        release(third, Data(labels), SystemBits(), ScoreTexts())
+    for lost in (third, unknown):
+        with pytest.raises(LedgerCorrupt, match="no part of what"):
+            release(lost, Data(labels), SystemBits(), ScoreTexts())
     with pytest.raises(InvalidRequest, match="each of its places once"):
         release(fourth, Data(labels), SystemBits(), ScoreTexts())
     assert release(first, Data(labels), SystemBits(), ScoreTexts()).read() in ("0", "1", "2")

@@ -157,6 +157,7 @@ def test_a_fault_is_named_with_what_to_do() -> None:
     ):  # fmt: skip
         assert words in faults.reason(OSError(number_of, "words of the system"))
     assert faults.reason(OSError()) == unknown == faults.reason(ValueError())
+    assert faults.reason(OSError(errno.EIO, "x")) == faults.reason(OSError(errno.EIO, "y")) != unknown
 
     class Both(OSError):
         sqlite_errorname = "SQLITE_BUSY"
