@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.kernel.accounting import gaussian, zcdp
+from adyton.kernel.accounting import gaussian, rules, zcdp
 from adyton.kernel.exact import cells, curves, outward
 from adyton.kernel.ledger import Header, MemoryLedger, Order, base, faults, links
 from adyton.kernel.ledger.stored import tables
@@ -33,6 +33,9 @@ from adyton.kernel.terms.leaves import EVERY_ROW, DayOf, IsTrue, OneOf, ValueOf
 
 HEADER = Header("study", "gdp", 1000, "salt")
 CHOSEN = [
+    (rules, "LEAST_EPSILON", Fraction(1, 10**9)),
+    (rules, "LARGEST_EPSILON", 500),
+    (rules, "LEAST_DELTA", Fraction(1, 10**300)),
     (gaussian, "_STEPS", 60),  # halvings; a float has 53 places
     (zcdp, "_STEPS", 60),
     (cells, "_ROOM", 2**62),  # two numbers below it have a sum below 2**63
@@ -54,7 +57,7 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("module", "name", "value"), CHOSEN)
-def test_what_was_chosen(module: Any, name: str, value: int) -> None:
+def test_what_was_chosen(module: Any, name: str, value: Any) -> None:
     """Mutants: each of these numbers."""
     assert getattr(module, name) == value
 
