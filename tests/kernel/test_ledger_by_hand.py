@@ -270,6 +270,11 @@ class NotingStore(MemoryStore):
 
     alone = closed = 0
     damaged = False
+    moments = 0
+
+    def read(self, *, one_moment: bool = False) -> AbstractContextManager[Appending]:
+        self.moments += one_moment
+        return super().read(one_moment=one_moment)
 
     def lock(self) -> AbstractContextManager[Appending]:
         self.alone += 1
@@ -333,6 +338,24 @@ def test_a_ledger_that_was_closed_for_good_takes_nothing() -> None:
     copy = MemoryLedger(HEADER)
     restored = copy.restore(replace(empty, receipts=3, spent=30))
     assert (copy.count(), copy._seen) == (4, restored)
+
+
+def test_what_is_compared_is_of_one_moment() -> None:
+    """Between two looks others may charge.  Mutants: looks of two moments."""
+    ledger, other = Noting(HEADER), Noting(HEADER)
+    fill(ledger)
+    for look, moments in (
+        (lambda: StoredLedger(ledger.store), 1),
+        (ledger.mark, 1),
+        (ledger.head, 1),
+        (ledger.totals, 0),
+        (lambda: ledger.recall(1), 0),
+    ):
+        before = ledger.store.moments
+        look()  # type: ignore[no-untyped-call]
+        assert ledger.store.moments == before + moments
+    other.store, before = ledger.store, ledger.store.moments
+    assert (other.totals().receipts, ledger.store.moments) == (4, before + 1)  # it had seen none of them
 
 
 def test_a_ledger_of_another_study_is_closed_and_not_used() -> None:
