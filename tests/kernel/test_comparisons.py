@@ -348,6 +348,17 @@ def test_values_come_with_positives(known: Study, ledger: MemoryLedger) -> None:
     assert asked(3)(one)[0] == {"q": "é", "above": True, "value": "4", "left": ROOM - 1}
 
 
+def test_what_is_kept_with_a_value_is_kept_with_no_other_note(known: Study, ledger: MemoryLedger) -> None:
+    """Mutants: it is noted where nothing was found, or nowhere."""
+    one = opened(known, ledger, Monitor(NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)))
+    for place, (against, found) in enumerate(((9, False), (4, True), (5, False), (1, True))):
+        what = Asked(place, against, {"q": 1}, {"kept": 2})
+        note, _ = one.compare(everybody(known), 1, lambda what=what: what)  # type: ignore[misc]
+        assert note.get("kept") == (2 if found else None)
+        assert (note["q"], note["value"]) == (1, "4" if found else None)
+    assert Asked(0, 9, {}).kept == {}
+
+
 def test_guesses_are_found_too_low_or_too_high(known: Study, ledger: MemoryLedger) -> None:
     """The total is released at the start.  Mutants: ``Pmw.begin`` and ``Pmw.compare`` with other signs."""
     machine = NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)
