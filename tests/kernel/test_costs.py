@@ -443,6 +443,18 @@ def test_discovery_is_refused_where_its_guarantee_does_not_hold() -> None:
         replace(own, counted=replace(own.counted, reading=without), number=number).check(unit, failure)
 
 
+def test_groups_are_not_discovered_where_answers_are_rounded() -> None:
+    """Mutant: ``NoisyQueries._checked`` that asks of a batch alone."""
+    known, query = found()
+    parts = [
+        replace(part, mechanism=NoiseOnAGrid(part.mechanism, (Grid.over(-99, 99, 1),)))  # type: ignore[arg-type]
+        for part in query.parts
+    ]
+    on_grids, rounded = replace(query, parts=tuple(parts)), replace(known.protection, rounded=True)
+    with pytest.raises(InvalidRequest, match="asked alone"):
+        due_of(NoisyQueries((on_grids,)), rounded)
+
+
 # A choice --------------------------------------------------------------------------------------------------
 
 

@@ -171,6 +171,38 @@ def test_what_lies_before_the_checkpoint_is_for_verify(monkeypatch: pytest.Monke
         opened_again(missing)
 
 
+def test_a_header_is_that_of_the_first_receipt() -> None:
+    """Mutant: a header that is compared with itself alone."""
+    ledger = filled()
+    with ledger.store.read() as connection:
+        assert tables.read_header(connection) == HEADER
+    change(ledger, f"UPDATE header SET study = 'other', digest = '{OTHER.digest}'")
+    with ledger.store.read() as connection, pytest.raises(LedgerCorrupt, match="header of the ledger was"):
+        tables.read_header(connection)
+
+
+def test_what_was_checked_and_did_not_change_is_not_checked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: what was written or read that is forgotten, or kept for good."""
+    checked: list[int] = []
+    usual = tables._checked_receipt
+
+    def noted(row: Any) -> Receipt:
+        checked.append(row[0])
+        return usual(row)
+
+    monkeypatch.setattr(tables, "_checked_receipt", noted)
+    monkeypatch.setattr(tables, "_MOST_KEPT", 2)
+    tables._READ_BEFORE.clear()
+    ledger = MemoryLedger(HEADER)
+    for number in (1, 2, 3):
+        ledger.charge(order(number))
+    checked.clear()
+    for number, anew in ((3, []), (2, []), (1, [1]), (1, []), (2, [2]), (1, []), (2, [])):
+        ledger.receipt(number)
+        assert (checked, len(tables._READ_BEFORE)) == (anew, 2)
+        checked.clear()
+
+
 def beside(ledger: MemoryLedger) -> MemoryLedger:
     """Another process with the same file."""
     other = object.__new__(MemoryLedger)

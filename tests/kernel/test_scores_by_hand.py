@@ -35,7 +35,7 @@ from adyton.kernel.special.scores import (
     ScoreGrid,
 )
 from adyton.kernel.terms.buckets import Bucket
-from adyton.kernel.terms.leaves import ValueOf
+from adyton.kernel.terms.leaves import Always, ValueOf
 from adyton.kernel.terms.measures import Mean
 from seeded import Seeded
 
@@ -114,6 +114,7 @@ def test_what_a_score_costs_is_that_of_its_least_noise() -> None:
         replace(READING, persons=Persons(0, 2, 1)),
         replace(READING, kept=(0,)),
         replace(READING, coordinates=READING.coordinates * 2),
+        replace(READING, where=Always(False)),
     )
     for reading in wrong:
         with pytest.raises(InvalidRequest, match="one number over all items"):
@@ -257,6 +258,12 @@ def test_guesses_are_compared_by_a_machine_that_is_proved() -> None:
     guessed(sensitivity=3).check(READING, 1, protection)
     (gap,) = MEASURES.compared(PLAN, "a b").readings
     guessed(sensitivity=4).check(gap, 1, protection)
+    bins = (Bucket("group", ValueOf(IntegerColumn("score", 0, 2))),)
+    cells = replace(
+        READING, by=bins, groups=1, sensitivity=replace(READING.sensitivity, cells=3), table=READING.table
+    )
+    with pytest.raises(InvalidRequest, match="farther than was paid for"):
+        own.check(cells, 1, protection)
     for one, reading, factor in ((guessed(sensitivity=1), READING, 1), (own, READING, 2), (own, READING, 0),
                                  (guessed(sensitivity=3), gap, 1)):  # fmt: skip
         with pytest.raises(InvalidRequest, match="farther than was paid for"):
