@@ -309,6 +309,14 @@ def test_small_rules_of_a_ledger() -> None:
     ]  # fmt: skip
 
 
+def test_gaussian_numbers_have_no_larger_radius_than_their_charge() -> None:
+    """Mutants: another border, or none."""
+    for radius, numbers in ((5, ((1, 5),)), (5, ((1, 2), (3, 3)))):
+        assert order(7, radius, validity=ValidityRecord(numbers)).linear_radius == 0
+        with pytest.raises(InvalidRequest, match="larger radius"):
+            order(7, radius - 1, validity=ValidityRecord(numbers))
+
+
 # Ledgers in front of others --------------------------------------------------------------------------------
 
 

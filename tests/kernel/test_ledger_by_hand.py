@@ -182,7 +182,7 @@ def test_a_header_is_that_of_the_first_receipt() -> None:
 
 
 def test_what_was_checked_and_did_not_change_is_not_checked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutants: what was written or read that is forgotten, or kept for good."""
+    """Mutants: what was written or read that is forgotten, or kept for good; a column that is read otherwise."""
     checked: list[int] = []
     usual = tables._checked_receipt
 
@@ -201,6 +201,10 @@ def test_what_was_checked_and_did_not_change_is_not_checked_anew(monkeypatch: py
         ledger.receipt(number)
         assert (checked, len(tables._READ_BEFORE)) == (anew, 2)
         checked.clear()
+    written = ledger.charge(replace(order(4), unproved=True)).receipt
+    checked.clear()
+    tables._READ_BEFORE.clear()
+    assert (ledger.receipt(4), checked, written.unproved) == (written, [4], 1)
 
 
 def beside(ledger: MemoryLedger) -> MemoryLedger:

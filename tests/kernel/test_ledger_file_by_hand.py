@@ -249,6 +249,8 @@ def test_what_goes_wrong_in_a_transaction_is_undone(
             interrupted(error)
         assert not held[-1].in_transaction
         assert held[-1].execute("SELECT 1 FROM sqlite_schema WHERE name = 'undone'").fetchone() is None
+    with ledger.store.read() as connection:
+        assert not connection.in_transaction
     with ledger.store.read(one_moment=True) as connection:
         assert connection.in_transaction
     assert not connection.in_transaction
