@@ -112,6 +112,23 @@ def test_parts_that_add_up_persons_stay_alone() -> None:
     assert families_of(rows, two) == [[0, 1]]
 
 
+def test_a_single_query_is_compared_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: one reading whose facts are worked out; a whole price where units are not split."""
+
+    def asked(*_: Any) -> Any:
+        raise AssertionError("there is nothing to compare it with")
+
+    known = study()
+    measurement = plan_of(known).measurement
+    monkeypatch.setattr(noisy, "facts_of", asked)
+    monkeypatch.setattr(noisy, "whole_price", asked)
+    assert due_of(measurement, known.protection).amount == measurement.parts[0].amount(known.rule)
+    (part,) = measurement.parts
+    empty = replace(part, reading=replace(part.reading, kept=()))
+    assert (empty.reading.cells, noisy._gaussian([empty], 5)) == (0, ((0, 5),))
+    assert noisy._gaussian([part, empty, part], 5) == ((2, 5),)
+
+
 def test_each_part_has_a_share_of_the_price() -> None:
     """Half of it where an exchanged unit leaves one part and enters another.
 
