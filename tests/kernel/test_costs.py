@@ -805,6 +805,13 @@ def test_a_step_is_what_its_units_pay_for(rule: str) -> None:
     assert accounting.noise_cost(units) > 0
 
 
+def test_a_step_may_use_all_of_its_units() -> None:
+    """Mutant: one that must leave some."""
+    nine_rows = Sensitivity(((1, 1),), 2, "add-remove", 9)
+    step = step_for(accounting_named("pure"), nine_rows, 10**19)
+    assert (step.selecting, step.measuring, step.noise.scales) == (10**18, 9 * 10**18, (Fraction(1),))
+
+
 class OwnMarginals(AdaptiveMarginals):
     """Costs as much, and may measure more."""
 

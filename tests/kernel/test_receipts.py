@@ -17,6 +17,7 @@ from adyton.kernel.data import Data, PaidData, Unobserved
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.noise import SystemBits
 from adyton.kernel.noisy import NoisyQueries, NoisyQuery, still_due
 from adyton.kernel.paid import Paid, charge, order_of, record, reopen, resume
@@ -84,6 +85,20 @@ def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
     assert release(again, Data(engine), SystemBits(), Written()).read() == stored
     assert repr(first.read()) == stored
     assert len(engine.asked) == 1
+
+
+def test_the_final_cost_is_stored_with_the_answer() -> None:
+    """Mutant: a release that keeps the answer alone."""
+
+    class Cheaper(Written):
+        def final_cost(self, number: int, kept: Any) -> Any:
+            return FinalCost(1, number + 4)
+
+    known = study()
+    ledger = MemoryLedger.of(known)
+    paid = charge(ledger, priced_of(known))
+    release(paid, Data(Opened(known)), SystemBits(), Cheaper())
+    assert ledger.final_cost(1) == FinalCost(1, 5)
 
 
 def test_a_receipt_names_the_texts_of_several_queries_and_what_counts_all() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.kernel import protection
 from adyton.kernel.accounting import gaussian, rules, zcdp
 from adyton.kernel.exact import cells, curves, outward
 from adyton.kernel.ledger import Header, MemoryLedger, Order, base, faults, links
@@ -47,6 +48,7 @@ CHOSEN = [
     (tables, "PAGE", 500),
     (tables, "_MOST_KEPT", 128),
     (tables, "_READ", 1_000_000),
+    (protection, "_MOST_KNOWN", 64),
     (mechanisms, "_FEW", 16),
     (bounds, "_ROOT_STEPS", 2**64),
     (discovery, "_MOST_RECEIPTS", 1_000_000_000),
