@@ -309,6 +309,14 @@ def test_small_rules_of_a_ledger() -> None:
     ]  # fmt: skip
 
 
+def test_gaussian_numbers_have_no_larger_radius_than_their_charge() -> None:
+    """Mutants: another border, or none."""
+    for radius, numbers in ((5, ((1, 5),)), (5, ((1, 2), (3, 3)))):
+        assert order(7, radius, validity=ValidityRecord(numbers)).linear_radius == 0
+        with pytest.raises(InvalidRequest, match="larger radius"):
+            order(7, radius - 1, validity=ValidityRecord(numbers))
+
+
 # Ledgers in front of others --------------------------------------------------------------------------------
 
 
@@ -430,7 +438,7 @@ def test_a_copy_goes_on_after_all_that_was_lost() -> None:
     assert (again.number, again.spent, copy.mark().answers) == (8, 60, 1)
     assert copy.unanswered("count", "{}", 7) is None
     assert copy.verify().receipts == 8
-    with copy._session() as connection:
+    with copy.store.read() as connection:
         assert connection.execute("SELECT number, skipped FROM restored").fetchall() == [(4, 2), (8, 2)]
         for change in (
             "DELETE FROM restored",

@@ -348,6 +348,17 @@ def test_values_come_with_positives(known: Study, ledger: MemoryLedger) -> None:
     assert asked(3)(one)[0] == {"q": "é", "above": True, "value": "4", "left": ROOM - 1}
 
 
+def test_what_is_kept_with_a_value_is_kept_with_no_other_note(known: Study, ledger: MemoryLedger) -> None:
+    """Mutants: it is noted where nothing was found, or nowhere."""
+    one = opened(known, ledger, Monitor(NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)))
+    for place, (against, found) in enumerate(((9, False), (4, True), (5, False), (1, True))):
+        what = Asked(place, against, {"q": 1}, {"kept": 2})
+        note, _ = one.compare(everybody(known), 1, lambda what=what: what)  # type: ignore[misc]
+        assert note.get("kept") == (2 if found else None)
+        assert (note["q"], note["value"]) == (1, "4" if found else None)
+    assert Asked(0, 9, {}).kept == {}
+
+
 def test_guesses_are_found_too_low_or_too_high(known: Study, ledger: MemoryLedger) -> None:
     """The total is released at the start.  Mutants: ``Pmw.begin`` and ``Pmw.compare`` with other signs."""
     machine = NumericSparse(Sparse(ROOM, QUIET, QUIET), QUIET)
@@ -434,6 +445,21 @@ def test_what_is_closed_stays_closed(known: Study, ledger: MemoryLedger) -> None
     ledger.annotate(1, 3, CLOSED)
     with pytest.raises(LedgerCorrupt):
         one.close()
+
+
+def test_notes_that_were_lost_are_missed(known: Study, ledger: MemoryLedger) -> None:
+    """Nothing is compared, and nothing is noted.  Mutants: each look for them left out."""
+    one = opened(known, ledger)
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        asked(9, feeds=1)(one)  # whoever asks has seen one more
+    asked(9)(one)
+    kept, ledger.notes = ledger.notes, lambda number, first=0: kept(number, first)[:0]  # type: ignore[method-assign]
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        asked(9, feeds=1)(one)
+    with pytest.raises(LedgerCorrupt, match="has lost notes"):
+        one.close()
+    ledger.notes = kept  # type: ignore[method-assign]
+    assert len(ledger.notes(1)) == 2
 
 
 def state(left: int, above: Any = False, offset: str = "0", **more: Any) -> str:

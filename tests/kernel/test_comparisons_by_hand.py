@@ -21,7 +21,6 @@ from adyton.kernel.sensitivity import Coordinate, Reading, Sensitivity
 from adyton.kernel.special import choice
 from adyton.kernel.special import histogram as h
 from adyton.kernel.special import monitor as m
-from adyton.kernel.special.mechanisms.composed_cost import ComposedCost
 from adyton.kernel.special.mechanisms.sparse.numeric_sparse import NumericSparse, one_integer
 from adyton.kernel.special.mechanisms.sparse.sparse import Sparse
 from adyton.kernel.terms.leaves import EVERY_ROW
@@ -91,14 +90,17 @@ def test_a_monitor_pays_for_its_comparisons_and_its_values(rule: Any, adjacency:
 def test_pmw_pays_for_the_number_of_units_where_that_is_private(rule: Any, gaussian: bool) -> None:
     """Mutants: the total left out of the price, of the radius or of the numbers; a total that is not known."""
     machine = NumericSparse(SPARSE, F(20), gaussian)
-    noise = (GaussianNoise if gaussian else GeometricNoise)((F(15),))
+    noise = GaussianNoise((F(15),))
     public = m.Pmw(machine, 3, 100)
     private = m.Pmw(machine, 3, None, noise, counted("add-remove"))
     plain, known = public.due(protected(rule)), protected(rule, "add-remove")
     due, one = private.due(known), one_integer(1)
     assert (public.readings, private.readings) == ((), (counted("add-remove"),))
     assert abs(due.amount - plain.amount - rule.amount(noise.cost(one))) <= 1
-    assert (due.radius - plain.radius, due.pure) == (m.stability_units(noise.radius(one)), plain.pure)
+    step = machine.values.radius(one_integer(2)).gdp
+    of_values = 4 * step if gaussian else F(0)
+    assert (plain.radius, due.radius) == (units_up(of_values), units_up(of_values + noise.radius(one).gdp))
+    assert (due.pure, due.amount > plain.amount) == (plain.pure, True)
     assert plain.gaussian == (((4, plain.radius),) if gaussian else ())
     assert due.gaussian == (((5, due.radius),) if gaussian else ())
     wrong = (
@@ -111,18 +113,21 @@ def test_pmw_pays_for_the_number_of_units_where_that_is_private(rule: Any, gauss
     for reach, good in ((1, True), (2, True)):
         small = m.Pmw(NumericSparse(replace(SPARSE, sensitivity=reach), F(20)), 3, 100)
         assert (small.check(counted("add-remove"), 1, known) is None) == good
+    other = replace(private, total_noise=GeometricNoise((F(15),)))
+    with pytest.raises(InvalidRequest, match="not of a kind"):  # of another accounting
+        other.due(known)
     if not gaussian:
-        own, pure = (
-            private.due(protected(RULES[2], "add-remove")),
-            ComposedCost(((m.stability_cost(machine), 1), (noise.radius(one), 1))),
+        own, everything = (
+            other.due(protected(RULES[2], "add-remove")),
+            m.replace_one_cost(SPARSE).gdp + 4 * step + other.total_noise.radius(one).gdp,  # type: ignore[union-attr]
         )
-        assert (own.radius, own.pure, own.gaussian) == (m.stability_units(pure), 0, ())
+        assert (own.radius, own.pure, own.gaussian) == (units_up(everything), 0, ())
     quiet = m.Pmw(
         NumericSparse(Sparse(4, F(1, 100), F(1, 100)), F(1, 100)), 3, None, QUIET, counted("add-remove")
     )
     for exact, total in ((70, "70"), (0, "1"), (2**50, str(2**45))):
-        assert quiet.begin(lambda reading, exact=exact: exact, Seeded(1))[1] == {"total": total}
-    assert public.begin(lambda reading: 0, Seeded(1))[1] == {"total": "100"}
+        assert quiet.begin(lambda reading, exact=exact: [exact], Seeded(1))[1] == {"total": total}
+    assert public.begin(lambda reading: [0], Seeded(1))[1] == {"total": "100"}
 
 
 def test_one_number_is_compared_that_moves_as_far_as_was_paid_for() -> None:

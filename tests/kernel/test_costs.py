@@ -112,6 +112,23 @@ def test_parts_that_add_up_persons_stay_alone() -> None:
     assert families_of(rows, two) == [[0, 1]]
 
 
+def test_a_single_query_is_compared_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: one reading whose facts are worked out; a whole price where units are not split."""
+
+    def asked(*_: Any) -> Any:
+        raise AssertionError("there is nothing to compare it with")
+
+    known = study()
+    measurement = plan_of(known).measurement
+    monkeypatch.setattr(noisy, "facts_of", asked)
+    monkeypatch.setattr(noisy, "whole_price", asked)
+    assert due_of(measurement, known.protection).amount == measurement.parts[0].amount(known.rule)
+    (part,) = measurement.parts
+    empty = replace(part, reading=replace(part.reading, kept=()))
+    assert (empty.reading.cells, noisy._gaussian([empty], 5)) == (0, ((0, 5),))
+    assert noisy._gaussian([part, empty, part], 5) == ((2, 5),)
+
+
 def test_each_part_has_a_share_of_the_price() -> None:
     """Half of it where an exchanged unit leaves one part and enters another.
 
@@ -443,6 +460,18 @@ def test_discovery_is_refused_where_its_guarantee_does_not_hold() -> None:
         replace(own, counted=replace(own.counted, reading=without), number=number).check(unit, failure)
 
 
+def test_groups_are_not_discovered_where_answers_are_rounded() -> None:
+    """Mutant: ``NoisyQueries._checked`` that asks of a batch alone."""
+    known, query = found()
+    parts = [
+        replace(part, mechanism=NoiseOnAGrid(part.mechanism, (Grid.over(-99, 99, 1),)))  # type: ignore[arg-type]
+        for part in query.parts
+    ]
+    on_grids, rounded = replace(query, parts=tuple(parts)), replace(known.protection, rounded=True)
+    with pytest.raises(InvalidRequest, match="asked alone"):
+        due_of(NoisyQueries((on_grids,)), rounded)
+
+
 # A choice --------------------------------------------------------------------------------------------------
 
 
@@ -477,24 +506,25 @@ def choice(rule: str, k: int = 2, values: Any = None, adjacency: str = "add-remo
 def test_a_choice_costs_its_rounds_and_its_values(k: int) -> None:
     """Validity pays the rounds against an exchange, which moves every score either way, and the values' radii.
 
-    Mutants: each part of ``Choice.due`` and of ``exchanged``.
+    Mutants: each part of ``Choice.due`` and of ``exchanged``; Gaussian numbers where there are none.
     """
     third = Fraction(1, 3)
     known, plain = choice("gdp", k)
     due = due_of(plain, known.protection)
     assert due.amount == known.rule.amount(ComposedCost(((BoundedRangeCost(third), k),)))
-    assert (due.radius, due.pure) == (0, units_up(k * 2 * third))
+    assert (due.radius, due.pure, due.gaussian) == (0, units_up(k * 2 * third), ())
     known, valued = choice("gdp", k, GaussianNoise((S,)))
     due = due_of(valued, known.protection)
     assert due.amount == units_up(k * BoundedRangeCost(third).gdp + k * Fraction(1, 9))
     assert (due.radius, due.pure) == (units_up(k * Fraction(1, 36)), units_up(k * 2 * third))
+    assert due.gaussian == ((k, due.radius),)
     known, pure = choice("pure", k)
     due = due_of(pure, known.protection)
     assert (due.amount, due.pure) == (units_up(k * third), 0)
     assert due.radius == stability_units(PureCost(k * 2 * third))
     known, pure = choice("pure", k, GeometricNoise((S,)))
     due = due_of(pure, known.protection)
-    assert (due.amount, due.pure) == (units_up(k * third + k * Fraction(1, 3)), 0)
+    assert (due.amount, due.pure, due.gaussian) == (units_up(k * third + k * Fraction(1, 3)), 0, ())
     assert due.radius == stability_units(
         ComposedCost(((PureCost(k * 2 * third), 1), (PureCost(Fraction(1, 6)), k)))
     )
@@ -609,12 +639,15 @@ class OwnMeasured(GaussianMeasured):
 
 
 def test_a_workload_costs_what_its_strategy_moves() -> None:
-    """Mutants: ``Workload.due`` that takes the least, or another radius."""
+    """Mutants: ``Workload.due`` that takes the least, or another radius, or numbers of the other noise."""
     known, own = workload()
     amount = known.rule.amount(own.noise.cost("add-remove"))
     due = due_of(replace(own, at_least=1), known.protection)
     assert (due.amount, due.radius, due.pure) == (amount, stability_units(own.noise.radius()), 0)
+    assert due.gaussian == ((own.noise.strategy.rows, due.radius),)
     assert due_of(replace(own, at_least=amount + 5), known.protection).amount == amount + 5
+    known, pure = workload(rule="pure")
+    assert due_of(pure, known.protection).gaussian == ()
     assert Workload(own.tables, own.noise).at_least == 1
 
 
@@ -772,6 +805,13 @@ def test_a_step_is_what_its_units_pay_for(rule: str) -> None:
     assert accounting.noise_cost(units) > 0
 
 
+def test_a_step_may_use_all_of_its_units() -> None:
+    """Mutant: one that must leave some."""
+    nine_rows = Sensitivity(((1, 1),), 2, "add-remove", 9)
+    step = step_for(accounting_named("pure"), nine_rows, 10**19)
+    assert (step.selecting, step.measuring, step.noise.scales) == (10**18, 9 * 10**18, (Fraction(1),))
+
+
 class OwnMarginals(AdaptiveMarginals):
     """Costs as much, and may measure more."""
 
@@ -792,6 +832,13 @@ def test_marginals_are_those_that_are_counted() -> None:
     for lie in (OwnMarginals(**facts), replace(machine, shape=(*machine.shape[:-1], 9))):
         with pytest.raises(InvalidRequest, match="not those of the axes"):
             due_of(replace(own, machine=lie), protection)
+    axes = axes_of_columns(known.table, ["age", "region", "smoker"], {"age": 4})
+    of_pairs = tuple((by, histogram_of_axes(axes, by, known.unit)) for by in ((0, 1), (1, 2)))
+    fits = replace(machine, shape=(5, 3, 3), candidates=((0, 1), (1, 2)), first=())
+    for shape in ((9, 3, 3), (5, 3, 9)):  # one of two tables fits
+        wrong = replace(own, tables=of_pairs, machine=replace(fits, shape=shape))
+        with pytest.raises(InvalidRequest, match="not those of the axes"):
+            due_of(wrong, protection)
     less = replace(machine, sensitivity=replace(machine.sensitivity, cells=1))
     with pytest.raises(InvalidRequest, match="farther than the machine allows for"):
         due_of(replace(own, machine=less), protection)

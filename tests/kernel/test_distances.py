@@ -249,7 +249,7 @@ def test_a_product_is_answered_for_by_halves() -> None:
 
 
 def test_noise_is_for_one_number_unless_more_is_said() -> None:
-    """Mutants: another default, another norm; a part of the price for squares, or a curve, unless one says so."""
+    """Mutants: another default, the other noise; a part of the price for squares, or a curve, unless one says so."""
     assert (
         Sensitivity(((0, 1),), 1, "add-remove").squares,
         Sensitivity(((0, 1),), 1, "add-remove").curved,
@@ -257,7 +257,7 @@ def test_noise_is_for_one_number_unless_more_is_said() -> None:
     one = Sensitivity(((0, 3),), 1, "add-remove")
     assert float(GaussianNoise.for_cost(one, F(9)).scales[0]) == pytest.approx(1)
     assert float(GeometricNoise.for_cost(one, F(3)).scales[0]) == pytest.approx(1)
-    assert (GaussianNoise.norm, GeometricNoise.norm) == (2, 1)
+    assert (GaussianNoise.gaussian, GeometricNoise.gaussian) == (True, False)
     assert GaussianNoise.for_cost(one, F(9, 4)).cost(one).mu_squared == F(9, 4)  # met exactly
     assert GeometricNoise.for_cost(one, F(3, 2)).cost(one).epsilon == F(3, 2)
 

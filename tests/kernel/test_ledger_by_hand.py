@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +13,12 @@ import pytest
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
 from adyton.kernel.ledger import Header, MemoryLedger, Order
 from adyton.kernel.ledger.links import Receipt, query_digest
+from adyton.kernel.ledger.memory import MemoryStore
 from adyton.kernel.ledger.stored import checking, tables
-from adyton.kernel.ledger.stored.ledger import owned
+from adyton.kernel.ledger.stored.ledger import StoredLedger, owned
 from adyton.kernel.ledger.stored.schema import SQLITE
+from adyton.kernel.ledger.stored.sqlite import Appending, opened
+from adyton.kernel.ledger.stored.store import Connection
 from adyton.kernel.ledger.validity import FinalCost
 
 HEADER = Header("study", "gdp", 1000, "salt")
@@ -26,32 +28,34 @@ def order(number: int, by: str | None = None, radius: int = 5) -> Order:
     return Order(f"q{number}", "{}", 7, radius, by=by)
 
 
-def filled(kind: type[MemoryLedger] = MemoryLedger) -> MemoryLedger:
+def filled() -> MemoryLedger:
+    ledger = MemoryLedger(HEADER)
+    fill(ledger)
+    return ledger
+
+
+def fill(ledger: MemoryLedger) -> None:
     """Four receipts, two of them with answers and two with notes."""
-    ledger = kind(HEADER)
     for number in range(1, 5):
         ledger.charge(order(number, "ana" if number == 2 else None))
     ledger.remember(1, "first", 3)
     ledger.remember(2, "second")
     for number, index in ((3, 0), (3, 1), (4, 0)):
         assert ledger.annotate(number, index, f"note {number} {index}")
-    return ledger
 
 
 def change(ledger: MemoryLedger, *statements: str) -> None:
     """As somebody who can write to the file."""
-    with ledger._session() as connection:
+    with ledger.store.read() as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             connection.execute(statement)
 
 
-def opened_again(ledger: MemoryLedger) -> MemoryLedger:
-    tables._to_receipt.cache_clear()
-    ledger._seen = None
-    ledger._begin()
-    return ledger
+def opened_again(ledger: MemoryLedger) -> StoredLedger:
+    tables._READ_BEFORE.clear()
+    return StoredLedger(ledger.store)
 
 
 OTHER = replace(HEADER, study="other")
@@ -94,11 +98,11 @@ def test_whatever_is_changed_is_found(statement: str) -> None:
     """Mutants: each comparison of what is stored, when a ledger is opened and when it is verified."""
     ledger = filled()
     assert opened_again(ledger).verify().receipts == 4
-    with ledger._session() as connection:
+    with ledger.store.read() as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
     change(ledger, statement)
     for look in (lambda: opened_again(ledger), ledger.verify):
-        tables._to_receipt.cache_clear()
+        tables._READ_BEFORE.clear()
         with pytest.raises(LedgerCorrupt):
             look()
 
@@ -167,6 +171,42 @@ def test_what_lies_before_the_checkpoint_is_for_verify(monkeypatch: pytest.Monke
         opened_again(missing)
 
 
+def test_a_header_is_that_of_the_first_receipt() -> None:
+    """Mutant: a header that is compared with itself alone."""
+    ledger = filled()
+    with ledger.store.read() as connection:
+        assert tables.read_header(connection) == HEADER
+    change(ledger, f"UPDATE header SET study = 'other', digest = '{OTHER.digest}'")
+    with ledger.store.read() as connection, pytest.raises(LedgerCorrupt, match="header of the ledger was"):
+        tables.read_header(connection)
+
+
+def test_what_was_checked_and_did_not_change_is_not_checked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: what was written or read that is forgotten, or kept for good; a column that is read otherwise."""
+    checked: list[int] = []
+    usual = tables._checked_receipt
+
+    def noted(row: Any) -> Receipt:
+        checked.append(row[0])
+        return usual(row)
+
+    monkeypatch.setattr(tables, "_checked_receipt", noted)
+    monkeypatch.setattr(tables, "_MOST_KEPT", 2)
+    tables._READ_BEFORE.clear()
+    ledger = MemoryLedger(HEADER)
+    for number in (1, 2, 3):
+        ledger.charge(order(number))
+    checked.clear()
+    for number, anew in ((3, []), (2, []), (1, [1]), (1, []), (2, [2]), (1, []), (2, [])):
+        ledger.receipt(number)
+        assert (checked, len(tables._READ_BEFORE)) == (anew, 2)
+        checked.clear()
+    written = ledger.charge(replace(order(4), unproved=True)).receipt
+    checked.clear()
+    tables._READ_BEFORE.clear()
+    assert (ledger.receipt(4), checked, written.unproved) == (written, [4], 1)
+
+
 def beside(ledger: MemoryLedger) -> MemoryLedger:
     """Another process with the same file."""
     other = object.__new__(MemoryLedger)
@@ -184,7 +224,7 @@ def test_what_others_wrote_is_checked_before_it_is_built_on() -> None:
     for number in (7, 8):
         other.charge(order(number))
     change(ledger, "UPDATE receipts SET spent = '1' WHERE number = 7")
-    tables._to_receipt.cache_clear()
+    tables._READ_BEFORE.clear()
     for use in (ledger.totals, lambda: ledger.charge(order(9)), ledger.head, ledger.mark):
         with pytest.raises(LedgerCorrupt):
             use()
@@ -261,40 +301,48 @@ def test_an_answer_is_found_by_what_was_asked() -> None:
         ledger.remember(4, "x")
 
 
-class Noting(MemoryLedger):
-    """Counts what it is told."""
+class NotingStore(MemoryStore):
+    """Counts what it is asked for."""
 
-    written = closed = alone = 0
+    alone = closed = 0
     damaged = False
+    moments = 0
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Any]:
+    def read(self, *, one_moment: bool = False) -> AbstractContextManager[Appending]:
+        self.moments += one_moment
+        return super().read(one_moment=one_moment)
+
+    def lock(self) -> AbstractContextManager[Appending]:
         self.alone += 1
-        with super()._transaction() as connection:
-            yield connection
+        return super().lock()
 
-    def _check_storage(self, connection: Any) -> None:
-        super()._check_storage(connection)
+    def check(self, connection: Connection) -> None:
+        super().check(connection)
         if self.damaged:
             raise LedgerCorrupt("damaged")
-
-    def _written(self, receipt: Receipt) -> None:
-        self.written += 1
 
     def close(self) -> None:
         self.closed += 1
 
 
+class Noting(MemoryLedger):
+    store: NotingStore
+
+    def __init__(self, header: Header) -> None:
+        StoredLedger.__init__(self, NotingStore(header))
+
+
 def test_a_ledger_that_was_closed_for_good_takes_nothing() -> None:
     """Mutants: each refusal left out, a second closing that says something, a mark that does not."""
-    ledger, said = filled(Noting), list[Receipt | None]()
+    ledger, said = Noting(HEADER), list[Receipt | None]()
+    fill(ledger)
 
     def say(last: Receipt | None) -> str:
         said.append(last)
         return "amended"
 
     ledger.carried_out("too early")
-    assert (ledger.closing(), ledger.mark().closed, ledger.written) == ([], False, 4)  # type: ignore[attr-defined]
+    assert (ledger.closing(), ledger.mark().closed) == ([], False)
     assert ledger.close_for_good(say) == ["amended"] == ledger.close_for_good(say)
     assert [one and one.number for one in said] == [4]
     late: tuple[Callable[[], Any], ...] = (
@@ -308,14 +356,14 @@ def test_a_ledger_that_was_closed_for_good_takes_nothing() -> None:
         ledger.carried_out("carried")
     assert ledger.closing() == ["amended", "carried"]
     assert (ledger.mark().closed, ledger.remember(1, "x"), ledger.verify().receipts) == (True, "first", 4)
-    with ledger._session() as connection:
+    with ledger.store.read() as connection:
         assert [n for (n,) in connection.execute("SELECT number FROM closed ORDER BY number")] == [1, 2]
-    before = ledger.alone  # type: ignore[attr-defined]
+    before = ledger.store.alone
     ledger.mark()
-    assert ledger.alone == before  # type: ignore[attr-defined]
+    assert ledger.store.alone == before
     ledger.mark(lambda mark, look: None)
-    assert ledger.alone == before + 1  # type: ignore[attr-defined]
-    ledger.damaged = True  # type: ignore[attr-defined]
+    assert ledger.store.alone == before + 1
+    ledger.store.damaged = True
     with pytest.raises(LedgerCorrupt, match="damaged"):
         ledger.verify()
     kept: list[int] = []
@@ -323,9 +371,27 @@ def test_a_ledger_that_was_closed_for_good_takes_nothing() -> None:
     assert (kept, mark.receipts, mark.answers, mark.notes) == ([2], 4, 2, 3)
     empty = MemoryLedger(HEADER).mark()
     assert (empty.receipts, empty.answers, empty.notes, empty.head) == (0, 0, 0, HEADER.digest)
-    copy = Noting(HEADER)
-    copy.restore(replace(empty, receipts=3, spent=30))
-    assert (copy.written, copy.count(), copy._seen.number) == (1, 4, 4)  # type: ignore[union-attr]
+    copy = MemoryLedger(HEADER)
+    restored = copy.restore(replace(empty, receipts=3, spent=30))
+    assert (copy.count(), copy._seen) == (4, restored)
+
+
+def test_what_is_compared_is_of_one_moment() -> None:
+    """Between two looks others may charge.  Mutants: looks of two moments."""
+    ledger, other = Noting(HEADER), Noting(HEADER)
+    fill(ledger)
+    for look, moments in (
+        (lambda: StoredLedger(ledger.store), 1),
+        (ledger.mark, 1),
+        (ledger.head, 1),
+        (ledger.totals, 0),
+        (lambda: ledger.recall(1), 0),
+    ):
+        before = ledger.store.moments
+        look()  # type: ignore[no-untyped-call]
+        assert ledger.store.moments == before + moments
+    other.store, before = ledger.store, ledger.store.moments
+    assert (other.totals().receipts, ledger.store.moments) == (4, before + 1)  # it had seen none of them
 
 
 def test_a_ledger_of_another_study_is_closed_and_not_used() -> None:
@@ -340,16 +406,16 @@ def test_a_ledger_of_another_study_is_closed_and_not_used() -> None:
                 f"INSERT INTO facts VALUES (1, '{stored if isinstance(stored, str) else json.dumps(stored)}')",
             )
         with pytest.raises(InvalidRequest) as found:
-            owned(ledger, "mine", ours, known)
-        assert ledger.closed == 1
+            owned(ledger, ours, known)
+        assert ledger.store.closed == 1
         return str(found.value)
 
-    with sqlite3.connect(":memory:", isolation_level=None) as connection:
+    with opened(":memory:") as connection:
         connection.executescript(SQLITE)
         tables.write_header(connection, HEADER, facts)
         assert (tables.read_header(connection), checking.stored_facts(connection)) == (HEADER, facts)
     ledger = Noting(HEADER)
-    assert (owned(ledger, "mine", replace(HEADER, salt="x"), None), ledger.closed) == (ledger, 0)
+    assert (owned(ledger, replace(HEADER, salt="x"), None), ledger.store.closed) == (ledger, 0)
     both = refused(replace(HEADER, accounting="pure", budget=999), None)
     assert "accounting gdp, not pure and for budget 0.000000000000001, not 0.000000000000000999" in both
     unknown = "it does not know which"

@@ -17,6 +17,7 @@ from adyton.kernel.ledger import Header, Order, SqliteLedger
 from adyton.kernel.ledger.base import check_first, next_receipt
 from adyton.kernel.ledger.faults import is_of_the_disk
 from adyton.kernel.ledger.stored import sqlite as s
+from adyton.kernel.ledger.stored.ledger import StoredLedger
 from adyton.kernel.ledger.validity import FinalCost
 
 HEADER = Header("study", "gdp", 1000, "salt")
@@ -38,7 +39,7 @@ def fault(name: str) -> sqlite3.OperationalError:
 
 def test_a_connection_flushes_and_trusts_nothing(ledger: SqliteLedger) -> None:
     """Mutants: each pragma left out, a connection of one thread, a format that is not looked at."""
-    with ledger._session() as connection:
+    with ledger.store.read() as connection:
         asked = (
             "journal_mode",
             "synchronous",
@@ -164,24 +165,24 @@ def test_what_cannot_be_written_is_read(
 
 def test_a_session_uses_its_own_file_alone(ledger: SqliteLedger, tmp_path: Path) -> None:
     """Mutants: a file that was moved or replaced, a connection that crosses a fork, one that stays closed."""
-    first = ledger._connection
-    assert (first is not None, ledger._closed, ledger._unsettled) == (True, False, False)
+    first = ledger.store._connection
+    assert (first is not None, ledger.store._closed, ledger.store._unsettled) == (True, False, False)
     s._before_fork()
-    assert (ledger._connection, ledger._lock.locked(), s._forking.locked()) == (None, True, True)
+    assert (ledger.store._connection, ledger.store._lock.locked(), s._forking.locked()) == (None, True, True)
     s._after_fork()
-    assert (ledger._lock.locked(), s._forking.locked(), s._paused) == (False, False, [])
+    assert (ledger.store._lock.locked(), s._forking.locked(), s._paused) == (False, False, [])
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         first.execute("SELECT 1")  # type: ignore[union-attr]
     assert ledger.count() == 0
-    ledger._process -= 1
+    ledger.store._process -= 1
     with pytest.raises(LedgerCorrupt, match="after the fork"):
         ledger.count()
-    ledger._process += 1
+    ledger.store._process += 1
     assert ledger.charge(ORDER).fresh
     log = ledger.path.with_name("a.ledger-wal")
     assert log.stat().st_size > 0
-    ledger._unsettled = True
-    assert (ledger.count(), ledger._unsettled, log.stat().st_size) == (1, False, 0)
+    ledger.store._unsettled = True
+    assert (ledger.count(), ledger.store._unsettled, log.stat().st_size) == (1, False, 0)
     moved = ledger.path.rename(tmp_path / "moved")
     with pytest.raises(LedgerCorrupt):
         ledger.count()
@@ -192,9 +193,42 @@ def test_a_session_uses_its_own_file_alone(ledger: SqliteLedger, tmp_path: Path)
     moved.rename(ledger.path)
     assert ledger.count() == 1
     ledger.close()
-    assert ledger._connection is None
+    assert ledger.store._connection is None
     with pytest.raises(LedgerCorrupt, match="is closed"):
         ledger.count()
+
+
+class HeldLast(SqliteLedger):
+    held_last = True
+
+
+def test_what_is_held_last_is_locked_last_before_a_fork(tmp_path: Path) -> None:
+    """Mutants: another order, a store that is not what its ledger says."""
+    s.make_file(tmp_path / "g.ledger", HEADER)
+    ledgers = [kind(tmp_path / "g.ledger") for kind in (HeldLast, SqliteLedger) * 4]
+    assert [one.store.held_last for one in ledgers] == [True, False] * 4  # type: ignore[attr-defined]
+    assert not s.SqliteStore(tmp_path / "g.ledger").held_last
+    s._before_fork()
+    order = [store.held_last for store in s._paused]
+    s._after_fork()
+    for one in ledgers:
+        one.close()
+    assert order == sorted(order)
+    assert order.count(True) >= 4
+
+
+def test_a_ledger_that_cannot_be_used_is_let_go_of(tmp_path: Path) -> None:
+    """Mutant: a connection that stays open after an error."""
+    path = tmp_path / "h.ledger"
+    s.make_file(path, HEADER)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER header_update")
+        connection.execute("UPDATE header SET study = 'x'")
+    connection.close()
+    store = s.SqliteStore(path)
+    with pytest.raises(LedgerCorrupt, match="header"):
+        StoredLedger(store)
+    assert (store._closed, store._connection) == (True, None)
 
 
 def test_what_goes_wrong_in_a_transaction_is_undone(
@@ -205,7 +239,7 @@ def test_what_goes_wrong_in_a_transaction_is_undone(
     held: list[sqlite3.Connection] = []
 
     def interrupted(error: type[BaseException]) -> None:
-        with ledger._transaction() as connection:
+        with ledger.store.lock() as connection:
             held.append(connection)
             connection.execute("CREATE TABLE undone (x)")
             raise error
@@ -215,22 +249,24 @@ def test_what_goes_wrong_in_a_transaction_is_undone(
             interrupted(error)
         assert not held[-1].in_transaction
         assert held[-1].execute("SELECT 1 FROM sqlite_schema WHERE name = 'undone'").fetchone() is None
-    with ledger._snapshot() as connection:
+    with ledger.store.read() as connection:
+        assert not connection.in_transaction
+    with ledger.store.read(one_moment=True) as connection:
         assert connection.in_transaction
     assert not connection.in_transaction
     other = SqliteLedger(ledger.path)
-    with ledger._transaction(), other._session() as beside:
+    with ledger.store.lock(), other.store.read() as beside:
         beside.execute("PRAGMA busy_timeout = 0")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             beside.execute("BEGIN IMMEDIATE")
     other.close()
     for name, disk in (("SQLITE_IOERR_FSYNC", True), ("SQLITE_FULL", True), ("SQLITE_BUSY", False)):
         assert is_of_the_disk(fault(name)) == disk
-        ledger._unsettled = False
-        with pytest.raises(LedgerCorrupt), ledger._session():
+        ledger.store._unsettled = False
+        with pytest.raises(LedgerCorrupt), ledger.store.read():
             raise fault(name)
-        assert (ledger._unsettled, ledger._connection) == (disk, None)
-    ledger._unsettled = True
+        assert (ledger.store._unsettled, ledger.store._connection) == (disk, None)
+    ledger.store._unsettled = True
 
     def busy(path: Path, connection: sqlite3.Connection) -> None:
         raise fault("SQLITE_BUSY")
@@ -239,8 +275,8 @@ def test_what_goes_wrong_in_a_transaction_is_undone(
         patched.setattr(s, "settle", busy)
         with pytest.raises(LedgerCorrupt, match="locked"):
             ledger.count()
-    assert ledger._unsettled  # what the disk has lost is not settled by a lock
-    assert (ledger.count(), ledger._unsettled) == (1, False)
+    assert ledger.store._unsettled  # what the disk has lost is not settled by a lock
+    assert (ledger.count(), ledger.store._unsettled) == (1, False)
 
     class Damaged:
         def execute(self, sql: str) -> Damaged:
@@ -250,7 +286,7 @@ def test_what_goes_wrong_in_a_transaction_is_undone(
             return ("row 3 missing",)
 
     with pytest.raises(LedgerCorrupt, match="damaged"):
-        ledger._check_storage(Damaged())  # type: ignore[arg-type]
+        ledger.store.check(Damaged())  # type: ignore[arg-type]
 
 
 def test_a_busy_file_is_not_settled(ledger: SqliteLedger) -> None:

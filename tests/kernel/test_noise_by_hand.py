@@ -129,7 +129,7 @@ def test_noise_on_a_grid_is_its_noise_and_the_grid() -> None:
         noise.radius(two),
         noise.scales,
     )
-    assert (both.norm, both.error(0.9)) == (2, noise.error(0.9) + 2)
+    assert (both.gaussian, both.error(0.9)) == (True, noise.error(0.9) + 2)
     assert both.said == ("grid 4", "grid 3")
     assert both.at(1) == NoiseOnAGrid(GaussianNoise((F(7),)), (Grid(-5, 3, 4),))
     plain = noise.release([[5, 50], [6, -9]], Seeded(3))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import adyton
+from adyton.errors import InvalidRequest
 from adyton.kernel.accounting import ACCOUNTING_NAMES, accounting_named
+from adyton.kernel.exact import units_up
 from adyton.kernel.mechanisms import GaussianNoise, GeometricNoise
 from adyton.kernel.privacy import BoundedRangeCost, PureCost
 
@@ -46,6 +50,31 @@ def test_nothing_else_asks_which_accounting_it_is() -> None:
 def test_a_comparison_is_seen_however_it_is_written() -> None:
     for text in ('x == "pure"', '"gdp" != x', '{"zcdp": 1}[x]', 'match x:\n    case "pure":\n        pass'):
         assert list(names_compared(ast.parse(text))), text
+
+
+class Costs(NamedTuple):
+    """What a mechanism was proved to cost, and None where nothing was."""
+
+    pure: Fraction | None = Fraction(1, 3)
+    gdp: Fraction | None = Fraction(1, 7)
+    zcdp: None = None
+
+
+@pytest.mark.parametrize("name", ACCOUNTING_NAMES)
+def test_validity_pays_for_what_is_proved(name: str) -> None:
+    """Mutants: each view that is not looked at; a choice that is paid for by the other one."""
+    rule, numbers = accounting_named(name), Costs(pure=None, gdp=Fraction(1, 11))
+    for chosen, beside in (
+        (Costs(pure=None), numbers),
+        (Costs(gdp=None), numbers),
+        (Costs(), Costs(gdp=None)),
+    ):
+        with pytest.raises(InvalidRequest, match="no radius is proved"):
+            rule.validity(chosen, beside)
+    together = (units_up(Fraction(1, 7) + Fraction(1, 11)), 0)
+    assert rule.validity(Costs(), numbers) == (
+        together if name == "pure" else (units_up(Fraction(1, 11)), units_up(Fraction(1, 3)))
+    )
 
 
 @pytest.mark.parametrize("name", ACCOUNTING_NAMES)

@@ -17,8 +17,9 @@ from adyton.kernel.data import Data, PaidData, Unobserved
 from adyton.kernel.genuine import require
 from adyton.kernel.ledger import MemoryLedger, Order
 from adyton.kernel.ledger.subjects import ReceiptSubject
+from adyton.kernel.ledger.validity import FinalCost
 from adyton.kernel.noise import SystemBits
-from adyton.kernel.noisy import NoisyQueries, still_due
+from adyton.kernel.noisy import NoisyQueries, NoisyQuery, still_due
 from adyton.kernel.paid import Paid, charge, order_of, record, reopen, resume
 from adyton.kernel.price import Label, price
 from adyton.kernel.release import Released, release
@@ -58,6 +59,19 @@ class Opened(Counting):
 # Once ------------------------------------------------------------------------------------------------------
 
 
+def test_a_reading_is_read_again_as_it_was_paid_for() -> None:
+    """Mutant: another of the readings that were read."""
+    known = study()
+    paid = charge(MemoryLedger.of(known), priced_of(known))
+    source = PaidData(paid, Data(Opened(known)))
+    (reading,) = paid.priced.readings
+    assert (
+        [list(cells) for cells in source.again(reading)]
+        == [[3]]
+        == [list(cells) for columns in source.exact() for cells in columns]
+    )
+
+
 def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
     """Mutants: ``resume`` that says it was charged just now; ``release`` that reads again."""
     known = study()
@@ -71,6 +85,44 @@ def test_a_receipt_that_has_an_answer_gives_that_one_again() -> None:
     assert release(again, Data(engine), SystemBits(), Written()).read() == stored
     assert repr(first.read()) == stored
     assert len(engine.asked) == 1
+
+
+def test_the_final_cost_is_stored_with_the_answer() -> None:
+    """Mutant: a release that keeps the answer alone."""
+
+    class Cheaper(Written):
+        def final_cost(self, number: int, kept: Any) -> Any:
+            return FinalCost(1, number + 4)
+
+    known = study()
+    ledger = MemoryLedger.of(known)
+    paid = charge(ledger, priced_of(known))
+    release(paid, Data(Opened(known)), SystemBits(), Cheaper())
+    assert ledger.final_cost(1) == FinalCost(1, 5)
+
+
+def test_a_receipt_names_the_texts_of_several_queries_and_what_counts_all() -> None:
+    """Mutants: two texts that are not named, a first of two readings that is taken for all."""
+    known = study()
+    everybody, some = (
+        plan_of(known, text).measurement.queries[0].parts[0]
+        for text in ("SELECT COUNT(*) FROM people", "SELECT COUNT(*) FROM people WHERE age > 15")
+    )
+
+    def subject(*queries: tuple[Any, ...]) -> ReceiptSubject:
+        texts = tuple("ab"[: len(queries)])
+        measurement = NoisyQueries(tuple(NoisyQuery(parts) for parts in queries))
+        return price(measurement, known.protection, Label(texts, "d")).subject
+
+    for queries, said in (
+        ([(everybody,)], ("query", (), True)),
+        ([(some,)], ("query", (), False)),
+        ([(everybody, some)], ("query", (), False)),
+        ([(everybody, everybody)], ("query", (), False)),
+        ([(everybody,), (some,)], ("batch", ("a", "b"), False)),
+    ):
+        found = subject(*queries)
+        assert (found.kind, found.texts, found.counts_all) == said
 
 
 def test_a_release_is_the_kernel_s_own() -> None:

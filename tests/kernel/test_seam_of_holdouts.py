@@ -201,12 +201,13 @@ def test_a_part_of_a_choice_is_used_once(labels: CountingReader) -> None:
     ledger = ledger_of(MEASURES)
     part = charge(ledger, priced(voted(labels, Fraction(1, 8), None), query="p")).receipt.number
     score = charge(ledger, priced(SCORED, query="s")).receipt.number
-    first, second, third, fourth = (
+    first, second, third, fourth, unknown = (
         charge(ledger, priced(voted(labels, Fraction(1, 8), earlier)))
-        for earlier in ((part,), (part,), (score,), (part, part))
+        for earlier in ((part,), (part,), (score,), (part, part), (8,))
     )
-    with pytest.raises(LedgerCorrupt, match="no part of what"):
-        release(third, Data(labels), SystemBits(), ScoreTexts())
+    for lost in (third, unknown):
+        with pytest.raises(LedgerCorrupt, match="no part of what"):
+            release(lost, Data(labels), SystemBits(), ScoreTexts())
     with pytest.raises(InvalidRequest, match="each of its places once"):
         release(fourth, Data(labels), SystemBits(), ScoreTexts())
     assert release(first, Data(labels), SystemBits(), ScoreTexts()).read() in ("0", "1", "2")
@@ -223,7 +224,7 @@ def test_a_part_of_a_choice_is_used_once(labels: CountingReader) -> None:
 
 
 def test_the_last_score_takes_all_that_is_left() -> None:
-    """Mutants: ``everything`` that is the price of one; ``_is_for`` that lets any amount be the last."""
+    """Mutants: ``everything`` that is the price of one; ``_is_for`` that lets any amount, or any score, be the last."""
     ledger = ledger_of(MEASURES)
     charge(ledger, priced(SCORED, query="s"))
     last = priced(MEASURES.last("digest 3"))
@@ -233,6 +234,11 @@ def test_the_last_score_takes_all_that_is_left() -> None:
     assert resume(ledger, last, paid.receipt).receipt == paid.receipt
     with pytest.raises(BudgetRefused):
         charge(ledger, last)
+    with pytest.raises(LedgerCorrupt, match="did not pay for this"):  # it paid for another one
+        resume(ledger, priced(MEASURES.last("digest 4"), query="another"), paid.receipt)
+    almost = ledger_of(MEASURES)
+    almost.charge(replace(order_of(almost, priced(SCORED, query="s")), amount=MEASURES.budget - 1))
+    assert charge(almost, last).receipt.order.amount == 1
     other = ledger_of(MEASURES)
     cheap = other.charge(replace(order_of(other, last), amount=1)).receipt
     with pytest.raises(LedgerCorrupt, match="did not pay for this"):

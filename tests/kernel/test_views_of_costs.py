@@ -197,7 +197,7 @@ def test_who_is_protected_is_found_once_for_each_table(monkeypatch: pytest.Monke
     for bad in (split, rounded):
         with pytest.raises(InvalidRequest, match="this goes neither"):
             bad.refuse_split_or_rounded("this")
-    assert (known.discovery_failure, known.rounded, known.is_pure) == (0, False, False)
+    assert (known.discovery_failure, known.rounded, known.holdout) == (0, False, False)
     known.refuse_split_or_rounded("this")
     with pytest.raises(InvalidRequest, match="declares"):
         known.unit_of(plain)
