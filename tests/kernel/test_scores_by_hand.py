@@ -37,7 +37,7 @@ from adyton.kernel.special.scores import (
 from adyton.kernel.terms.buckets import Bucket
 from adyton.kernel.terms.leaves import Always, ValueOf
 from adyton.kernel.terms.measures import Mean
-from seeded import Seeded
+from support.randomness import Seeded
 
 F = Fraction
 (READING,) = SCORED.readings
