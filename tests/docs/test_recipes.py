@@ -420,7 +420,7 @@ class Copy:
 
     def run(self, *words: str) -> list[str]:
         """What a program prints."""
-        beside = (self.folder, ROOT / "tests", ROOT / "tests" / "laws", ROOT / "tests" / "contracts")
+        beside = (self.folder, ROOT / "tests", ROOT / "tests" / "query", ROOT / "tests" / "contracts")
         done = subprocess.run(
             [sys.executable, *words],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, beside))},
