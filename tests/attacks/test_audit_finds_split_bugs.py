@@ -73,7 +73,7 @@ def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, noisy.still_due, lambda price, spent: 1 if spent else price // 2)
     with pytest.raises(LedgerCorrupt, match="did not pay for this"):
         refuted("gdp")
-    plant(monkeypatch, paid._is_for, lambda receipt, priced: True)
+    plant(monkeypatch, paid._is_for, lambda *charged: True)
     assert refuted("gdp") == {
         "a row",
         "a person, to another part",
