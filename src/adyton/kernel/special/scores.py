@@ -103,7 +103,7 @@ class NoisyScore(ReadOnce):
     def release(self, source: Source, bits: Bits) -> list[int]:
         (cells,), place = next(iter(source.exact())), source.place
         found = zip(cells, self.noise, strict=True)
-        return [int(exact + rounded_gaussian.draw(one.scale(place), 1, bits)[0]) for exact, one in found]
+        return [int(exact) + int(rounded_gaussian.draw(one.scale(place), 1, bits)[0]) for exact, one in found]
 
 
 @dataclass(frozen=True, slots=True)
