@@ -276,7 +276,9 @@ def printed(*words: str) -> Any:
     return json.loads(done.output)
 
 
-def test_commands_that_are_made_work_in_a_file_and_at_an_address(place: str, folder: Path) -> None:
+def test_commands_that_are_made_work_in_a_file_and_at_an_address(
+    place: str, folder: Path, tmp_path: Path
+) -> None:
     """Mutant: a made command takes a file alone."""
     here, there = (printed("describe", where) for where in (str(folder / "people.toml"), f"{place}/people"))
     assert here == there
@@ -297,7 +299,7 @@ def test_commands_that_are_made_work_in_a_file_and_at_an_address(place: str, fol
         "0.55",
     )
     assert bounds["asked"]["receipt"]["number"] > 0
-    file = str(folder / "test.toml")
+    file = str(write_holdout(tmp_path))
     assert printed("holdout", "describe", file)["items"] == 2000
     assert printed("holdout", "scores", file) == []
     assert printed("holdout", "receipts", file) == {"receipts": []}

@@ -79,12 +79,12 @@ def test_a_ledger_of_other_facts_says_which(tmp_path: Path) -> None:
         assert said in differs.value.message
 
 
-def test_an_older_ledger_does_not_know_which(tmp_path: Path) -> None:
-    study = asked(write_study(tmp_path))
-    with closing(sqlite3.connect(study.with_suffix(".ledger"))) as connection:
-        connection.execute("DROP TABLE facts")
-        connection.commit()
-    with adyton.open(study) as curator:
+def test_a_ledger_that_was_made_without_facts_does_not_know_which(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    known = adyton.read_study(study)
+    header = Header.fresh(known.fingerprint, known.accounting, known.allowed)
+    SqliteLedger.create(study.with_suffix(".ledger"), header).close()
+    with adyton.open(asked(study)) as curator:
         assert curator.verify().receipts == 2
     write_study(tmp_path, high=99)
     with pytest.raises(adyton.InvalidRequest, match="it does not know which"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adyton.service.settings import Settings
 from adyton.transports.http.desk import Desk
 from support import processes
 from support.servers import QUICK, Served, served, write_study
@@ -33,7 +33,7 @@ class Held:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Served]:
-    settings = Settings(**{**QUICK.to_json(), "places": PLACES, "places_by_token": PLACES})
+    settings = replace(QUICK, places=PLACES, places_by_token=PLACES)
     with served([write_study(tmp_path)], settings) as made:
         yield made
 

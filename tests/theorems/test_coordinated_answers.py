@@ -93,7 +93,7 @@ def test_theorem_COORDINATED_ANSWERS_values_are_least_squares(
             for linear in one.linears
         ]
     )
-    for measuring in measurings(one, adjacency, norm, strategy):
+    for measuring in measurings(one, adjacency, norm == 2, strategy):
         matrix = columns(one, measuring)
         plain = Strategy("written out", matrix)
         own = measuring.strategy
@@ -158,7 +158,7 @@ def test_theorem_COORDINATED_ANSWERS_no_strategy_is_much_better(texts: list[str]
     best = min(
         sum(float((measuring.norms(linear).deviations ** 2).sum()) for linear in one.linears)
         * measuring.strategy.l2_diameter_squared("add-remove")
-        for measuring in measurings(one, "add-remove", 2, None)
+        for measuring in measurings(one, "add-remove", True, None)
     )
     assert best <= 1.02 * found
 
@@ -178,7 +178,7 @@ def test_theorem_COORDINATED_ANSWERS_intervals_hold_the_counts(
 ) -> None:
     """4,000 releases of each value at 95 %: more than 290 misses would have a chance below 1e-8."""
     one, norm = problem(SETS), 1 if pure else 2
-    (measuring,) = measurings(one, "add-remove", norm, strategy)
+    (measuring,) = measurings(one, "add-remove", norm == 2, strategy)
     kind = GeometricMeasured if pure else GaussianMeasured
     noise = StrategyNoise(measuring, kind.for_cost(measuring.strategy, "add-remove", Fraction(1, 2)))
     nothing = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
@@ -218,11 +218,11 @@ def test_theorem_COORDINATED_ANSWERS_population_ends_are_those_of_a_count() -> N
 
 def test_the_total_is_free_only_where_a_unit_is_replaced() -> None:
     one = problem(RANGES)
-    (atoms,) = measurings(one, "replace-one", 2, "atoms")
+    (atoms,) = measurings(one, "replace-one", True, "atoms")
     assert isinstance(atoms, Atoms)
     assert atoms.total
     assert atoms.strategy.l2_diameter_squared("replace-one") == 2
-    (atoms,) = measurings(one, "add-remove", 2, "atoms")
+    (atoms,) = measurings(one, "add-remove", True, "atoms")
     assert not atoms.strategy.total
 
 
@@ -235,7 +235,7 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(
     best direction: 2,000 releases at 95 %; more than 160 misses would have a chance below 1e-8.
     """
     one, norm = problem(RANGES), 1 if pure else 2
-    (measuring,) = measurings(one, "add-remove", norm, strategy)
+    (measuring,) = measurings(one, "add-remove", norm == 2, strategy)
     kind = GeometricMeasured if pure else GaussianMeasured
     mechanism = kind.for_cost(measuring.strategy, "add-remove", Fraction(1, 2))
     matrix, steps, rng = (
@@ -292,7 +292,7 @@ def test_theorem_SUBSET_VARIANCE_measured_together_has_its_own_radius(
 ) -> None:
     """Random tables, 300 releases each at a failure of 1 %: more than 20 misses of 600 would be below 1e-5."""
     one, misses, less_than_charged = problem(RANGES), 0, False
-    (measuring,) = measurings(one, "add-remove", 2, strategy)
+    (measuring,) = measurings(one, "add-remove", True, strategy)
     own = GaussianMeasured.for_cost(measuring.strategy, "add-remove", Fraction(1, 4))
     noise, matrix = StrategyNoise(measuring, own), columns(one, measuring).astype(float)
     charged = stability_units(own.radius())
@@ -335,13 +335,13 @@ def test_a_strategy_that_is_not_possible_is_refused_for_its_own_reason(strategy:
     table = Table("people", COLUMNS, 1000)
     many = problem([f"b{place}, COUNT(*) FROM people GROUP BY b{place}" for place in range(7)], table)
     with pytest.raises(InvalidRequest, match=f"{reason}: ask for less at a time, or leave the strategy out"):
-        measurings(many, "replace-one", 2, strategy)
-    assert measurings(many, "replace-one", 2, "marginals")
-    assert measurings(many, "replace-one", 2, None)
+        measurings(many, "replace-one", True, strategy)
+    assert measurings(many, "replace-one", True, "marginals")
+    assert measurings(many, "replace-one", True, None)
 
 
 def test_a_column_with_too_many_classes_for_a_product_is_called_so() -> None:
     table = Table("people", (IntegerColumn("a", 1, 300), BooleanColumn("b")), 1000)
     wide = problem([f"{name}, COUNT(*) FROM people GROUP BY {name}" for name in "ab"], table)
     with pytest.raises(InvalidRequest, match="into 301 classes; a product of strategies is for at most 200"):
-        measurings(wide, "replace-one", 2, "product")
+        measurings(wide, "replace-one", True, "product")

@@ -67,7 +67,7 @@ ASKED = {"study": "people", "query": COUNT}
 NAMES = ("study", "holdout", "name")
 CHARGED = ("ask", "ask_many", "suggest_bounds", "open_monitor")
 PATIENCE = 30.0
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
