@@ -113,7 +113,7 @@ def test_squares_are_read_only_where_they_pay(known: Study, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "rows"), [("AVG(x) FROM t", ROWS), ("region, AVG(x) FROM t GROUP BY region", ROWS // 4)]
 )
-@pytest.mark.parametrize("accuracy", [0.1, 0.5, 0.9, 1.6, 10])
+@pytest.mark.parametrize("accuracy", [0.1, 0.5, 1.3, 2.2, 10])
 def test_squares_are_not_read_where_noise_drowns_what_rows_do(
     monkeypatch: pytest.MonkeyPatch, sql: str, rows: int, accuracy: float
 ) -> None:
@@ -121,15 +121,15 @@ def test_squares_are_not_read_where_noise_drowns_what_rows_do(
 
     That of the sum alone is smaller, by the root of two at most.
 
-    Mutants: squares at every price; the rows of all cells for those of one.
+    Mutants: squares at every price; at half of this noise; the rows of all cells for those of one.
     """
     known = study(validity=VALID, epsilon=500)
     scale = {"scale": 1000 / 2 * accuracy / math.sqrt(rows)}
     part = part_of(known, f"SELECT {sql}", **scale)
-    assert isinstance(part, MeanWithSquares) == (accuracy < 1)
+    assert isinstance(part, MeanWithSquares) == (accuracy < 2)
     monkeypatch.setattr(mean_with_squares, "SQUARES", Fraction(0))
     without = part_of(known, f"SELECT {sql}", **scale)
-    assert accuracy < 1 or part == without
+    assert accuracy < 2 or part == without
 
 
 def test_theorem_VARIANCE_INTERVAL_a_mean_knows_its_spread(

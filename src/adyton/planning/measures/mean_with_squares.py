@@ -71,12 +71,12 @@ class MeanWithSquares(OfOneReading):
         return self.over_count(0)
 
     def pays(self, study: Study, query: Query) -> bool:
-        """Whether values at both ends of their range would move the sum further than noise does.
+        """Whether noise has at most twice the variance that values at both ends of their range give the sum.
 
         Else an interval is hardly narrower where they are not, and wider by the larger noise.
         """
         reach, rows = self.reading.coordinates[0].box[1], _rows_a_cell(study, query)
-        return self.mechanism.scales[0] ** 2 <= rows * reach**2
+        return self.mechanism.scales[0] ** 2 <= 2 * rows * reach**2
 
     def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""
